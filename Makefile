@@ -1,0 +1,53 @@
+# Two commands matter: `make demo` and `make test`. Each makes what it needs on a fresh machine.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench breaks docs install clean dist
+
+help:  ## what there is
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+
+$(READY): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+	  { echo "A virtual environment could not be made. On Debian: apt-get install python3-venv"; exit 1; }
+	@echo "installing into $(VENV) (a minute or two the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(READY)  ## the main job, end to end, against the sample world on loopback
+	@$(BIN)/sayso world demo
+
+test: $(READY)  ## the whole suite
+	@$(BIN)/python -m pytest $(PYTEST)
+
+check: $(READY)  ## style, types, floors of the house
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+breaks: $(READY)  ## take each rule away and see its test fail
+	@$(BIN)/python -m sayso.testing.breaks $(BREAKS)
+
+bench: $(READY)  ## measure the product beside its floor
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	@$(BIN)/python -m bench $(BENCH)
+
+docs: $(READY)  ## print tables, help texts and examples into the documents
+	@$(BIN)/python -m docs.build
+
+install: $(READY)  ## put sayso into ~/.local/bin
+	@mkdir -p $(HOME)/.local/bin
+	@ln -sf $(abspath $(BIN)/sayso) $(HOME)/.local/bin/sayso
+	@echo "$(HOME)/.local/bin/sayso"
+
+dist: $(READY)  ## wheel, sdist and their SHA256SUMS.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt build
+	@rm -rf dist && $(BIN)/python -m build --quiet
+	@cd dist && sha256sum * > SHA256SUMS.txt && cat SHA256SUMS.txt
+
+clean:  ## forget everything built
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
