@@ -69,7 +69,7 @@ def test_a_whole_line_over_the_bound_is_refused_with_its_real_size() -> None:
         framer.feed(b"345\ntwo\n123456789\nthree\n")
     assert caught.value.lines == [b"12345", b"two"]
     assert caught.value.refusal.details == {"size": 9, "bound": 5, "is_whole": True}
-    assert str(caught.value.refusal) == "a line of 9 bytes is over the bound of 5"
+    assert str(caught.value.refusal) == "a line of 9 bytes is over the bound of 5."
     for call in (lambda: framer.feed(b"four\n"), framer.close):
         with pytest.raises(LineTooLong) as again:
             call()
@@ -82,7 +82,7 @@ def test_a_line_without_an_end_is_refused_once_it_is_over_the_bound() -> None:
     assert framer.feed(b"12345") == []
     with pytest.raises(LineTooLong) as caught:
         framer.feed(b"6")
-    assert str(caught.value.refusal) == "a line of more than 5 bytes is over the bound of 5"
+    assert str(caught.value.refusal) == "a line of more than 5 bytes is over the bound of 5."
 
 
 @pytest.mark.parametrize("text", ["한글 中文 日本語 😀", "a\u2028b\u2029c\x85d"])

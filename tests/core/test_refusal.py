@@ -12,7 +12,7 @@ def test_a_refusal_reads_as_one_sentence_with_place_and_advice() -> None:
         code="no", message="This is not possible.", reason="why", place="$.a", help="Try b.", details={"n": 1}
     )
     assert refused.refusal == expected
-    assert str(refused) == "This is not possible. ($.a) Try b."
+    assert str(refused) == "This is not possible ($.a). Try b."
 
 
 def test_the_four_kinds_are_told_apart() -> None:

@@ -32,8 +32,8 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def __str__(self) -> str:
         where = f" ({self.place})" if self.place else ""
-        hint = f" {self.help}" if self.help else ""
-        return f"{self.message}{where}{hint}"
+        said = f"{self.message.removesuffix('.')}{where}."
+        return f"{said} {self.help}" if self.help else said
 
 
 class Refused(Exception):

@@ -7,7 +7,7 @@ in RFC 7517's word `sig` or in the words of a published key, `sign` and `verify`
 written canonically, or is one of the eight of small order, is refused: under those, one signature fits many messages.
 P-256 signatures are raw r||s, 64 bytes, and either of the two equivalent values of s is taken, as RFC 7518 does.
 
-Where private keys are kept and who may unlock them is decided in `net.vault` and `proof.sealed`.
+Where private keys are kept and who may unlock them is decided in `store.vault` and `proof.sealed`.
 """
 
 from __future__ import annotations

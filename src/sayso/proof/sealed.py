@@ -5,7 +5,7 @@ same holds for `label`, which says what the secret is, so that one box cannot st
 is bounded before any work: a hostile file cannot ask for a hundred gigabytes or a day. Salt and nonce are handed in,
 fresh for every box. A passphrase is compared in Unicode's composed form (NFC), however the keyboard wrote it.
 
-Where boxes lie, and how long an opened secret may be used, is decided in `net.vault`.
+Where boxes lie, and how long an opened secret may be used, is decided in `store.vault`.
 """
 
 from __future__ import annotations

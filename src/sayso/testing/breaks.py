@@ -122,13 +122,13 @@ def _is_caught(root: Path, each: Break) -> bool:
     """Whether a named test fails under the break. A run that could not even collect proves nothing."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *each.tests]
     environment = {**os.environ, BREAK_VARIABLE: each.id, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)  # noqa: S603 - our own argv
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)
     return done.returncode == _PYTEST_FAILED
 
 
 def _changed_files(root: Path, since: str) -> set[str]:
     command = ["git", "diff", "--name-only", since]
-    done = subprocess.run(command, cwd=root, capture_output=True, check=True, text=True)  # noqa: S603 - our own argv
+    done = subprocess.run(command, cwd=root, capture_output=True, check=True, text=True)
     return set(done.stdout.split())
 
 

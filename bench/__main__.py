@@ -1,0 +1,36 @@
+"""`python -m bench [--quick] [ROW ...]`: every measured row beside its floor, as a table, and as a plot if asked."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+from bench.measure import write_report
+
+ROWS = ("receipts", "hold", "startup")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("rows", nargs="*", choices=[*ROWS, []], help=f"only these: {', '.join(ROWS)}")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds: to see that it runs, not to quote")
+    parser.add_argument("--plot", metavar="FILE", help="also draw product and floor as bars into FILE (png or svg)")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="also write every sample into FILE")
+    options = parser.parse_args()
+    reports = []
+    for name in options.rows or ROWS:
+        reports += importlib.import_module(f"bench.{name}").measure(quick=options.quick)
+        print()
+    if options.json:
+        write_report(options.json, reports)
+    if options.plot:
+        from bench.plot import draw
+
+        draw(reports, options.plot)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Where the parts meet: the house that wires them, and the surfaces a person uses."""

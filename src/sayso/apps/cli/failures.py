@@ -1,0 +1,57 @@
+"""Failures as sentences: what went wrong, where, and what to do next."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from sayso.apps.cli.main import NOT_STARTED, REFUSED
+from sayso.core.refusal import Corrupt, PeerRefused, PeerUnreachable, Refused
+
+__all__ = ("say_failure",)
+
+_BEFORE_ANYTHING = frozenset(
+    (
+        "address_not_ours",
+        "cannot_start",
+        "clock_not_movable",
+        "database_newer",
+        "home_not_private",
+        "location_not_understood",
+        "no_keys",
+        "port_in_use",
+        "postgres_missing",
+        "settings_invalid",
+        "sqlite_too_old",
+        "world_is_running",
+    )
+)
+"""Refusals that mean that the command could not start: nothing was asked of anybody yet."""
+
+
+def say_failure(failure: Exception) -> int:
+    """Prints one failure for a person and gives the exit code that goes with it."""
+    if os.environ.get("SAYSO_DEBUG") == "1":
+        raise failure
+    while isinstance(failure, ExceptionGroup) and len(failure.exceptions) == 1:
+        # A task group wraps what ended it; one failure is told as itself.
+        failure = failure.exceptions[0]
+    if isinstance(failure, Refused | PeerRefused | PeerUnreachable):
+        sys.stderr.write(f"{_upper(str(failure))}\n")
+        started = not isinstance(failure, Refused) or failure.refusal.code not in _BEFORE_ANYTHING
+        return REFUSED if started else NOT_STARTED
+    if isinstance(failure, Corrupt):
+        sys.stderr.write(f"Stored data contradicts itself: {failure}. Nothing was changed.\n")
+        return NOT_STARTED
+    if isinstance(failure, PermissionError | FileNotFoundError | OSError):
+        sys.stderr.write(f"{failure.strerror or failure}{f': {failure.filename}' if failure.filename else ''}\n")
+        return NOT_STARTED
+    sys.stderr.write(
+        f"sayso failed inside ({type(failure).__name__}). Nothing more was done. "
+        "Run again with SAYSO_DEBUG=1 to see where, and please report it.\n"
+    )
+    return NOT_STARTED
+
+
+def _upper(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

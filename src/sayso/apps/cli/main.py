@@ -1,0 +1,97 @@
+"""The command `sayso`: finds the subcommand, imports it alone, and turns every refusal into a sentence and a code.
+
+Exit codes are the same everywhere: 0 done, 1 refused, impossible or found wrong, 2 called wrongly, 3 could not start or
+could not judge. A traceback never reaches a person; `SAYSO_DEBUG=1` lets it through for the one who looks for a bug.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from sayso import __version__
+
+if TYPE_CHECKING:
+    import click
+
+__all__ = ("COMMANDS", "DONE", "NOT_STARTED", "REFUSED", "USAGE", "run")
+
+DONE, REFUSED, USAGE, NOT_STARTED = 0, 1, 2, 3
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "ask": ("sayso.apps.cli.ask:ask", "Book, move, cancel or look up appointments in your own words."),
+    "guest": ("sayso.apps.cli.guest:guest", "The hosts your assistant may book with."),
+    "keyapp": ("sayso.apps.cli.keyapp:keyapp", "Your keys: make them, see them."),
+    "receipts": ("sayso.apps.cli.receipts:receipts", "What was agreed, and the proof of it."),
+    "serve": ("sayso.apps.cli.serve:serve", "Serve the hub (Open Agent Protocol) on loopback."),
+    "world": ("sayso.apps.cli.world:world", "The sample world: hosts on loopback with their own clock."),
+}
+"""Each command's home and its one line of help, so that `sayso --help` imports none of them."""
+
+
+def run() -> NoReturn:
+    """The console entry point."""
+    if sys.argv[1:] in (["--version"], ["-V"]):
+        # Answered before the option parser is even imported: this is what scripts and prompts call most.
+        sys.stdout.write(f"sayso {__version__}\n")
+        raise SystemExit(DONE)
+    raise SystemExit(_run_group())
+
+
+def _run_group() -> int:
+    import click
+
+    from sayso.apps.cli.failures import say_failure
+
+    try:
+        code = _group()(prog_name="sayso", standalone_mode=False)
+        return code if isinstance(code, int) else DONE
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.Abort:
+        click.echo("Stopped.", err=True)
+        return REFUSED
+    except click.ClickException as wrong:
+        wrong.show()
+        return USAGE
+    except Exception as failure:  # noqa: BLE001 - the one place where a failure becomes a sentence
+        return say_failure(failure)
+
+
+def _group() -> click.Group:
+    import importlib
+
+    import click
+
+    class Lazy(click.Group):
+        """Knows its commands by name and imports the one that is called."""
+
+        def list_commands(self, ctx: click.Context) -> list[str]:
+            return list(COMMANDS)
+
+        def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+            if cmd_name not in COMMANDS:
+                return None
+            module, _, name = COMMANDS[cmd_name][0].partition(":")
+            command = getattr(importlib.import_module(module), name)
+            return command if isinstance(command, click.Command) else None
+
+        def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+            with formatter.section("Commands"):
+                formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+    @click.group(
+        cls=Lazy,
+        help="Agents act on your say-so, inside limits you signed, and everyone can prove what was agreed.",
+        epilog="Start with: sayso ask --world 'Book my oil change Thursday around 1 PM, under $100'",
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    @click.version_option(__version__, "-V", "--version", prog_name="sayso", message="%(prog)s %(version)s")
+    def group() -> None:
+        pass
+
+    return group
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,72 @@
+"""One person's home: keys, database, settings and clock in one folder that only they can read.
+
+The sample world has a home of its own inside (`<home>/world`), with its own keys, ledger and clock. A movable clock is
+honoured there and nowhere else: on a real home it would move every deadline with it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from sayso.apps.settings import DATABASE_VARIABLE, Settings, read_settings
+from sayso.core.clock import CLOCK_FILE_VARIABLE, Clock, FileClock, SystemClock
+from sayso.core.refusal import Refused
+
+__all__ = ("WORLD_CLOCK", "Home", "open_home", "world_path")
+
+DATABASE_FILE = "sayso.db"
+WORLD_FOLDER = "world"
+WORLD_CLOCK = "clock.json"
+
+
+class Home(msgspec.Struct, frozen=True, kw_only=True):
+    """An opened home. `database` is a file path or a `postgresql://` URL."""
+
+    path: Path
+    is_world: bool
+    settings: Settings
+    database: str
+    clock: Clock
+
+
+def world_path(home: Path) -> Path:
+    """Where a home keeps the sample world."""
+    return home / WORLD_FOLDER
+
+
+def open_home(path: Path, *, is_world: bool) -> Home:
+    """Opens a home, making the folder if it is new. Refused: others can read it, or a clock file points at it.
+
+    With `is_world` the home is the sample world's inside `path`.
+    """
+    place = world_path(path) if is_world else path
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if place.stat().st_mode & 0o077:
+        raise Refused.because(
+            "home_not_private", f"{place} can be read by others", help=f"Close it first: chmod 700 {place}"
+        )
+    url = os.environ.get(DATABASE_VARIABLE)
+    database = url if url and not is_world else str(place / DATABASE_FILE)
+    return Home(
+        path=place,
+        is_world=is_world,
+        settings=read_settings(place),
+        database=database,
+        clock=_clock(place, is_world=is_world),
+    )
+
+
+def _clock(place: Path, *, is_world: bool) -> Clock:
+    if is_world:
+        file = place / WORLD_CLOCK
+        return FileClock(file) if file.is_file() else SystemClock()
+    if os.environ.get(CLOCK_FILE_VARIABLE):
+        raise Refused.because(
+            "clock_not_movable",
+            f"{CLOCK_FILE_VARIABLE} is set, and this is a real home",
+            help="Unset it, or use the sample world: --world.",
+        )
+    return SystemClock()

@@ -1,0 +1,170 @@
+"""The composition root: the one place that knows all three systems.
+
+It opens a home's store, ledger and keys, registers the acts and the consent sources, and gives the loop's tools their
+only way to act. Nothing here decides anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import anyio
+
+from sayso.apps.governed_tools import GovernedTools
+from sayso.apps.home import Home
+from sayso.apps.keys import AGENT, LEDGER, PRINCIPAL, has_keys
+from sayso.apps.watching import Watch, WatchingFetcher
+from sayso.control.adapters.own_loop import OwnLoop
+from sayso.control.hub.hub import Hub
+from sayso.control.hub.registry import Registry as Adapters
+from sayso.control.provider.contract import Provider
+from sayso.control.provider.planner.provider import MODEL, OfflinePlanner
+from sayso.core.ids import Ids, SystemIds
+from sayso.core.instants import write_local
+from sayso.core.refusal import Refused
+from sayso.governance.acts import Registry
+from sayso.governance.kernel import Kernel
+from sayso.ledger.ledger import Ledger
+from sayso.net.fetch import Fetcher
+from sayso.scheduling.guest.party import Guest
+from sayso.scheduling.guest.receipting import ledger_recorder
+from sayso.scheduling.keyapp.app import KeyApp
+from sayso.scheduling.terms.identity import principal_urn
+from sayso.scheduling.tools.acts import register
+from sayso.scheduling.tools.assistant import Assistant
+from sayso.scheduling.tools.consent import SchedulingConsent
+from sayso.scheduling.tools.operations import Operations
+from sayso.store.open import open_store
+from sayso.store.vault import Vault
+
+__all__ = ("LOOP", "House", "Wishes", "log_name", "open_house", "open_hub", "system_message")
+
+LOOP = "sayso"
+"""The name under which the hub lists our own loop."""
+SCHEDULING = "scheduling"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the person asked of this house as a whole, which no assistant can set.
+
+    `limits_only`: be asked once, for the limits, wherever the host allows it.
+    """
+
+    limits_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """One person's open house. `key_app` is their surface's, never the loop's."""
+
+    home: Home
+    ids: Ids
+    vault: Vault
+    ledger: Ledger
+    guest: Guest
+    operations: Operations
+    key_app: KeyApp
+    loop: OwnLoop
+
+    @property
+    def principal(self) -> str:
+        """The person's id."""
+        return self.key_app.principal
+
+    async def sign_checkpoint(self) -> bool:
+        """Signs the log as it stands, if the ledger's key is open; says whether it was."""
+        try:
+            key = self.vault.signer(LEDGER)
+        except Refused as refused:
+            if refused.refusal.code != "locked":
+                raise
+            return False
+        await self.ledger.seal()
+        await self.ledger.checkpoint(key)
+        return True
+
+
+@asynccontextmanager
+async def open_house(
+    home: Home,
+    *,
+    zone: ZoneInfo,
+    resolve: Mapping[str, str] | None = None,
+    wishes: Wishes = Wishes(),
+    provider: Provider | None = None,
+    watch: Watch | None = None,
+) -> AsyncIterator[House]:
+    """Opens a house; at its end disclosures that wait are sealed and connections closed.
+
+    `zone` is the person's. `resolve` adds to the home's own settings (the sample world's ports); `watch` sees each
+    exchange with a host. Refused: `no_keys`.
+    """
+    ids = SystemIds()
+    vault = Vault(home.path, home.clock)
+    if not has_keys(vault):
+        raise Refused.because("no_keys", f"{home.path} has no keys yet", help="Make them: sayso keyapp init")
+    with open_store(home.database, home.clock) as store:
+        entries = {**home.settings.resolve, **(resolve or {})}
+        opened = Fetcher(entries) if watch is None else WatchingFetcher(entries, watch)
+        async with opened as fetcher, anyio.create_task_group() as tasks:
+            ledger = Ledger(store, log_name(vault), home.clock)
+            tasks.start_soon(ledger.keep_sealed)
+            agent = vault.signer(AGENT)
+            record = ledger_recorder(ledger, agent.public.thumbprint)
+            guest = Guest(store, fetcher, agent, home.clock, ids, record)
+            principal = principal_urn(vault.public(PRINCIPAL))
+            assistant = Assistant(guest=guest, principal=principal, limits_only=wishes.limits_only)
+            operations = Operations(assistant)
+            registry = Registry()
+            register(registry, operations)
+            kernel = Kernel(registry, [SchedulingConsent(assistant)], ledger)
+            tools = GovernedTools(
+                SCHEDULING, registry, kernel, actor=guest.agent, abandon=operations.release_open_holds
+            )
+            loop = OwnLoop(
+                provider or OfflinePlanner(ids),
+                [tools],
+                clock=home.clock,
+                ids=ids,
+                model_ref=MODEL,
+                system=lambda: system_message(home.clock.now, zone),
+            )
+            try:
+                yield House(
+                    home=home,
+                    ids=ids,
+                    vault=vault,
+                    ledger=ledger,
+                    guest=guest,
+                    operations=operations,
+                    key_app=KeyApp(vault, fetcher, home.clock, ids, name=PRINCIPAL, agent=guest.agent),
+                    loop=loop,
+                )
+            finally:
+                tasks.cancel_scope.cancel()
+
+
+def open_hub(house: House) -> Hub:
+    """The house's hub, to be entered: our own loop is its one adapter."""
+    return Hub(Adapters({LOOP: house.loop}), clock=house.home.clock, ids=house.ids)
+
+
+def log_name(vault: Vault) -> str:
+    """The name of a home's receipt log: it is the checkpoints' origin too, so it holds the owner's thumbprint."""
+    return f"sayso/{vault.public(LEDGER).thumbprint}"
+
+
+def system_message(now: Callable[[], datetime], zone: ZoneInfo) -> str:
+    """What the model is told at the start of a run: how to behave, and two lines that a program reads as well."""
+    return (
+        "You act for one person and book other people's time with the tools given. Never invent a host, a service or a "
+        "time: use what the tools return. The person signs limits and offers themselves; you cannot say yes for them. "
+        "Say plainly what happened.\n"
+        f"now: {write_local(now(), zone)}\n"
+        f"zone: {zone.key}"
+    )

@@ -1,0 +1,52 @@
+"""What the owner of a home has set: read once, from one file and the environment, and never from anything remote."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from sayso.core.refusal import Refused
+
+__all__ = ("DATABASE_VARIABLE", "HOME_VARIABLE", "SETTINGS_FILE", "Settings", "default_home", "read_settings")
+
+HOME_VARIABLE = "SAYSO_HOME"
+DATABASE_VARIABLE = "SAYSO_DATABASE_URL"
+SETTINGS_FILE = "settings.toml"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`settings.toml` of a home.
+
+    `resolve` maps names of a test internet to loopback ports (`"shop.example" = "127.0.0.1:8443"`): plain HTTP goes to
+    exactly that port while https URLs are what is signed. Nothing remote can add to it.
+    `zone` is the person's IANA time zone; without it the machine's is taken.
+    """
+
+    resolve: Mapping[str, str] = {}
+    zone: str | None = None
+
+
+def default_home() -> Path:
+    """`$SAYSO_HOME`, else `~/.sayso`."""
+    named = os.environ.get(HOME_VARIABLE)
+    return Path(named) if named else Path.home() / ".sayso"
+
+
+def read_settings(home: Path) -> Settings:
+    """The settings of a home; none is a home with defaults. Refused: `settings_invalid`, naming the line or key."""
+    path = home / SETTINGS_FILE
+    if not path.is_file():
+        return Settings()
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Settings)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError, UnicodeDecodeError) as wrong:
+        raise Refused.because(
+            "settings_invalid",
+            f"{path} cannot be read: {wrong}",
+            place=str(path),
+            help="Correct that line and try again.",
+        ) from None

@@ -1,0 +1,1 @@
+"""The hub over transports; each validates what comes in before the hub acts on it."""

@@ -1,0 +1,1 @@
+"""What each envelope type carries: closed Structs, a file a subject, named as the schemas name them."""

@@ -1,0 +1,1 @@
+"""One layer that every act passes: what class it is, who agreed to it, and what the receipts say."""

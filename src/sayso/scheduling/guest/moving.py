@@ -1,0 +1,128 @@
+"""Moving a booking in two steps: asking for a change offer, then accepting or abandoning it (spec section 13).
+
+The booking that is kept changes only with a receipt at the next sequence, standing on the change offer that was
+accepted (SCH-221 to SCH-223, SCH-230).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from sayso.core.durations import write_duration
+from sayso.core.instants import parse_instant
+from sayso.core.refusal import PeerRefused, PeerUnreachable, Refused
+from sayso.proof.hashes import sha256_b64u
+from sayso.scheduling.guest.kept import KeptBooking, KeptChange, KeptMandate
+from sayso.scheduling.guest.party import Guest
+from sayso.scheduling.guest.receipting import BOOKING_MOVED
+from sayso.scheduling.guest.settling import checked_receipt
+from sayso.scheduling.terms.change import AbandonRequest, AcceptRequest, ChangeRequest
+from sayso.scheduling.terms.discovery import Discovery
+from sayso.scheduling.terms.identity import vouching_domain
+from sayso.scheduling.terms.mandate_checks import verify_mandate
+from sayso.scheduling.terms.offer import Change
+from sayso.scheduling.terms.offer_checks import ExpectedOffer, check_offer_matches, verify_offer
+from sayso.scheduling.terms.receipt_checks import ExpectedReceipt
+
+__all__ = ("abandon_change", "accept_change", "request_change")
+
+
+async def request_change(
+    guest: Guest, document: Discovery, booking: KeptBooking, start: str, ttl: timedelta, mandate: KeptMandate
+) -> KeptChange:
+    """A checked change offer for another start. Errors as `place_hold`."""
+    subject = f"change:{booking.booking_id}:{booking.sequence}:{start}"
+    ask = ChangeRequest(idempotency_key=await guest.book.intent(subject), start=start, ttl=write_duration(ttl))
+    try:
+        view = await guest.client(document).request_change(booking.booking_id, ask, mandate.token)
+    except PeerRefused as error:
+        await guest.book.forget_intent(subject, guest.notes.refusal(booking.host, "change", error))
+        raise
+    change = KeptChange(
+        offer_id=view.offer_id,
+        booking_id=booking.booking_id,
+        state="offered",
+        view=view,
+        offer=view.offer,
+        offer_sha256=sha256_b64u(view.offer),
+        expires=parse_instant(view.expires_at),
+    )
+    try:
+        await _check_offer(guest, document, booking, change, parse_instant(start), mandate)
+    except Refused:
+        with contextlib.suppress(PeerUnreachable, Refused):
+            await abandon_change(guest, document, change)
+        await guest.book.forget_intent(subject)
+        raise
+    await guest.book.keep_change(change, guest.notes.change(document, change), intent=subject)
+    return change
+
+
+async def _check_offer(
+    guest: Guest, document: Discovery, booking: KeptBooking, change: KeptChange, start: datetime, mandate: KeptMandate
+) -> None:
+    domain = vouching_domain(document.host)
+    contract = await guest.documents.checked(domain, lambda found: verify_offer(booking.offer, found, is_new=False))
+    offer = await guest.documents.checked(domain, lambda found: verify_offer(change.offer, found))
+    expected = ExpectedOffer(
+        principal=verify_mandate(mandate.token).principal,
+        agent=guest.agent,
+        service_id=contract.claims.service.id,
+        start=start,
+        change=Change(booking_id=booking.booking_id, replaces=contract.sha256),
+    )
+    check_offer_matches(offer, change.view, expected)
+
+
+async def accept_change(
+    guest: Guest, document: Discovery, booking: KeptBooking, change: KeptChange, mandate: KeptMandate
+) -> KeptBooking:
+    """The booking at its new time. Errors as `settling.confirm`; the booking is unchanged after any of them."""
+    subject = f"accept:{change.offer_id}:{mandate.jti}"
+    ask = AcceptRequest(idempotency_key=await guest.book.intent(subject), offer_sha256=change.offer_sha256)
+    try:
+        settled = await guest.client(document).accept_change(booking.booking_id, change.offer_id, ask, mandate.token)
+    except PeerRefused as error:
+        await guest.book.forget_intent(subject, guest.notes.refusal(booking.host, "accept", error))
+        raise
+    receipt = await checked_receipt(
+        guest,
+        document,
+        settled,
+        change.offer,
+        ExpectedReceipt(
+            act="changed",
+            principal=verify_mandate(mandate.token).principal,
+            sequence=booking.sequence + 1,
+            booking_id=booking.booking_id,
+            approved="offer" if mandate.kind == "closed" else "limits",
+            mandate=mandate.jti,
+            counted_under=booking.limits,
+        ),
+    )
+    moved = replace(
+        booking,
+        state=receipt.booking.status,
+        sequence=receipt.booking.sequence,
+        version=receipt.booking.version,
+        approved="offer" if mandate.kind == "closed" else "limits",
+        agreed=mandate.jti,
+        offer=change.offer,
+        receipt=settled.receipt,
+        start=receipt.start,
+    )
+    note = guest.notes.settled(BOOKING_MOVED, document, moved)
+    await guest.book.keep_booking(moved, note, change=change.offer_id, intent=subject)
+    return moved
+
+
+async def abandon_change(guest: Guest, document: Discovery, change: KeptChange) -> None:
+    """Gives the other time back; the booking stays as it was. PeerUnreachable."""
+    subject = f"abandon:{change.offer_id}"
+    ask = AbandonRequest(idempotency_key=await guest.book.intent(subject))
+    # A no means that it lapsed or was dropped already, which is what was wanted.
+    with contextlib.suppress(PeerRefused):
+        await guest.client(document).abandon_change(change.booking_id, change.offer_id, ask)
+    await guest.book.mark_dropped(change.offer_id, guest.notes.dropped(change), intent=subject)

@@ -1,0 +1,141 @@
+"""Bookings as rows."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from sqlalchemy import bindparam, select, update
+
+from sayso.core.refusal import Corrupt, Refused
+from sayso.core.strictjson import decode
+from sayso.proof.jws import read_jws
+from sayso.scheduling.rules.booking import BookingState, Standing
+from sayso.scheduling.rules.profile import Signed
+from sayso.scheduling.rules.settling import StoredBooking
+from sayso.scheduling.rules.spans import instant, micros
+from sayso.scheduling.terms.offer import OfferClaims
+from sayso.scheduling.terms.receipt import ReceiptClaims
+from sayso.store.statements import insert, statement
+from sayso.store.tables.scheduling import host_booking
+from sayso.store.unit import Reading, Unit
+
+__all__ = ("add", "find", "own_offer", "own_receipt", "save")
+
+C = TypeVar("C")
+
+_b = host_booking.c
+_this = (_b.host == bindparam("of_host"), _b.booking_id == bindparam("of_booking"))
+_FIND = statement(
+    select(
+        _b.booking_id,
+        _b.hold_id,
+        _b.state,
+        _b.sequence,
+        _b.version,
+        _b.agent,
+        _b.principal,
+        _b.mandate,
+        _b.start_us,
+        _b.until_us,
+        _b.open_end,
+        _b.owner,
+        _b.offer,
+        _b.offer_sha256,
+        _b.receipt,
+    ).where(*_this)
+)
+_ADD = statement(insert(host_booking))
+_SAVE = statement(
+    update(host_booking).where(*_this),
+    "state",
+    "sequence",
+    "version",
+    "start_us",
+    "until_us",
+    "open_end",
+    "owner",
+    "offer",
+    "offer_sha256",
+    "receipt",
+)
+
+
+def find(view: Reading, host: str, booking_id: str) -> StoredBooking | None:
+    """The booking by that id at this host."""
+    row = view.one(_FIND, {"of_host": host, "of_booking": booking_id})
+    if row is None:
+        return None
+    (found, hold_id, state, sequence, version, agent, principal, mandate, start_us, until_us, open_end, owner, offer,
+     sha256, receipt) = row  # fmt: skip
+    return StoredBooking(
+        booking_id=found,
+        hold_id=hold_id,
+        standing=Standing(
+            state=BookingState(state),
+            sequence=sequence,
+            version=version,
+            start=instant(start_us),
+            until=instant(until_us),
+            open_end=bool(open_end),
+        ),
+        agent=agent,
+        principal=principal,
+        mandate=mandate,
+        owner=owner,
+        offer=Signed(offer, sha256),
+        receipt=receipt,
+    )
+
+
+def add(unit: Unit, host: str, booking: StoredBooking) -> None:
+    """Keeps a new booking."""
+    unit.execute(
+        _ADD,
+        {
+            "host": host,
+            "booking_id": booking.booking_id,
+            "hold_id": booking.hold_id,
+            "agent": booking.agent,
+            "principal": booking.principal,
+            "mandate": booking.mandate,
+            **_changing(booking),
+        },
+    )
+
+
+def save(unit: Unit, host: str, booking: StoredBooking) -> None:
+    """Writes what can change: how it stands, its time, and the contract and receipt in force."""
+    unit.execute(_SAVE, {"of_host": host, "of_booking": booking.booking_id, **_changing(booking)})
+
+
+def _changing(booking: StoredBooking) -> dict[str, str | int]:
+    standing = booking.standing
+    return {
+        "state": standing.state.value,
+        "sequence": standing.sequence,
+        "version": standing.version,
+        "start_us": micros(standing.start),
+        "until_us": micros(standing.until),
+        "open_end": int(standing.open_end),
+        "owner": booking.owner,
+        "offer": booking.offer.token,
+        "offer_sha256": booking.offer.sha256,
+        "receipt": booking.receipt,
+    }
+
+
+def own_offer(token: str) -> OfferClaims:
+    """The claims of an offer this host signed and stored itself; its signature is not looked at again."""
+    return _own(token, OfferClaims)
+
+
+def own_receipt(token: str) -> ReceiptClaims:
+    """The claims of a receipt this host signed and stored itself."""
+    return _own(token, ReceiptClaims)
+
+
+def _own(token: str, claims: type[C]) -> C:
+    try:
+        return decode(read_jws(token).payload, claims)
+    except Refused as unreadable:
+        raise Corrupt("a stored document of this host cannot be read", unreadable.refusal.place or "$") from unreadable

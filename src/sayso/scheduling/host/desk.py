@@ -1,0 +1,87 @@
+"""What every operation of one host has at hand: its profile, its pen, its log, and where ids come from.
+
+Records, state and outbox are written in the caller's unit of work, so a receipt exists exactly when the change it
+tells of does (GTW-053, SCH-124).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from sayso.core.durations import parse_duration
+from sayso.core.gcra import Limit
+from sayso.core.ids import Ids
+from sayso.ledger.append import append
+from sayso.ledger.evidence import put_evidence
+from sayso.ledger.heads import Tips
+from sayso.ledger.rules.evidence import KEY_SET, SIGNED
+from sayso.ledger.rules.record import Draft
+from sayso.proof.keys import PrivateKey
+from sayso.scheduling.host.config import HostConfig, build_profile
+from sayso.scheduling.host.documents import discovery_bytes, key_set_bytes
+from sayso.scheduling.rules.profile import HostPen, HostProfile
+from sayso.scheduling.terms.discovery import Contact
+from sayso.scheduling.terms.identity import public_key
+from sayso.scheduling.terms.mandate_checks import Mandate
+from sayso.store.unit import Unit
+
+__all__ = ("AVAILABILITY_LIMIT", "Desk", "open_desk")
+
+AVAILABILITY_LIMIT = Limit(period=timedelta(minutes=1), burst=60)
+"""Sixty requests a minute for each agent key (SCH-118)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """One host, ready to answer. `log` names the receipt log of the business whose host it is."""
+
+    profile: HostProfile
+    pen: HostPen
+    ids: Ids
+    log: str
+    contact: Contact
+    document: bytes
+    key_set: bytes
+    replay_window: timedelta
+    tips: Tips = field(default_factory=dict)
+
+    @property
+    def host(self) -> str:
+        return self.profile.host
+
+    def record(self, unit: Unit, drafts: Iterable[Draft]) -> None:
+        """Chains the records of one decision."""
+        for draft in drafts:
+            append(unit, self.log, draft, tips=self.tips)
+
+    def keep_documents(self, unit: Unit, mandate: Mandate, *ours: str) -> None:
+        """Keeps what a record refers to, so that its signatures can be checked without this host (GTW-052)."""
+        host_keys = put_evidence(unit, self.log, KEY_SET, self.key_set)
+        for token in ours:
+            put_evidence(unit, self.log, SIGNED, token.encode("ascii"), verified_by=host_keys)
+        guest_keys = put_evidence(unit, self.log, KEY_SET, mandate_key_set(mandate))
+        put_evidence(unit, self.log, SIGNED, mandate.token.encode("ascii"), verified_by=guest_keys)
+
+
+def mandate_key_set(mandate: Mandate) -> bytes:
+    """The principal's key as the set that verifies its mandates."""
+    key = public_key(mandate.claims.principal_jwk)
+    return key_set_bytes(key, key.thumbprint)
+
+
+def open_desk(config: HostConfig, key: PrivateKey, ids: Ids, *, log: str | None = None) -> Desk:
+    """The desk of a host that signs with `key`, published under its thumbprint. Refused: `config_invalid`."""
+    profile = build_profile(config)
+    kid = key.public.thumbprint
+    return Desk(
+        profile=profile,
+        pen=HostPen(key, kid),
+        ids=ids,
+        log=log or profile.host,
+        contact=config.contact,
+        document=discovery_bytes(config, key.public),
+        key_set=key_set_bytes(key.public, kid),
+        replay_window=parse_duration(config.policies.replay_window),
+    )

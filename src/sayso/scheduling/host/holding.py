@@ -1,0 +1,151 @@
+"""Placing, releasing and confirming holds: the units of work around `rules.placing` and `rules.settling`.
+
+Protocol sections 8 and 10. `ground` loads and judges the mandate, `decide` loads the rest, decides, and says what to
+write.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sayso.core.instants import parse_instant
+from sayso.core.money import read_money
+from sayso.scheduling.host import allocations, bookings, holds
+from sayso.scheduling.host.admission import Operation, Plan
+from sayso.scheduling.host.call import Call
+from sayso.scheduling.host.desk import Desk
+from sayso.scheduling.host.looking import day_around, find_own_hold
+from sayso.scheduling.rules import hold, placing, settling
+from sayso.scheduling.rules.limits import check_counts, granted_ttl
+from sayso.scheduling.rules.placing import HoldWish, PlaceHold, StoredHold
+from sayso.scheduling.rules.profile import HostProfile
+from sayso.scheduling.rules.settling import ConfirmHold
+from sayso.scheduling.rules.spans import micros
+from sayso.scheduling.terms.hold import ConfirmRequest, HoldRequest, ReleaseRequest
+from sayso.scheduling.terms.mandate_checks import Action, Ask, Checked, check_limit, check_mandate
+from sayso.scheduling.terms.offer import OfferClaims
+from sayso.store.unit import Unit
+
+__all__ = ("CONFIRM_HOLD", "PLACE_HOLD", "RELEASE_HOLD")
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    wish: HoldWish
+    checked: Checked
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    hold: StoredHold
+    terms: OfferClaims
+    checked: Checked
+
+
+def _want(unit: Unit, desk: Desk, call: Call[HoldRequest]) -> _Wanted:
+    wish = placing.read_wish(desk.profile, call.request)
+    ask = placing.ask_of(desk.profile, wish.service, wish.start, call.agent)
+    return _Wanted(wish, check_mandate(call.mandate, ask, unit.now))
+
+
+def _place(unit: Unit, desk: Desk, call: Call[HoldRequest], wanted: _Wanted) -> Plan:
+    profile, wish, mandate = desk.profile, wanted.wish, wanted.checked.mandate
+    use = holds.read_use(unit, desk.host, call.agent, mandate)
+    check_limit(mandate, use.under_mandate)
+    ttl = granted_ttl(wish.ttl, profile.ceilings)
+    placing.check_bookable(profile, wish.start, unit.now)
+    check_counts(holds.count_pools(unit, desk.host, use), profile.ceilings)
+    span = day_around(profile.premises, micros(wish.start))
+    decision = placing.decide(
+        profile,
+        desk.pen,
+        allocations.read_picture(unit, desk.host, profile.premises, span),
+        PlaceHold(
+            wish=wish,
+            hold_id=desk.ids.new("h"),
+            offer_id=desk.ids.new("o"),
+            agent=call.agent,
+            mandate=mandate,
+            proven=use.is_proven,
+            ttl=ttl,
+        ),
+        unit.now,
+    )
+    placed = decision.state
+
+    def write() -> None:
+        hold_id = placed.hold.hold_id
+        holds.add(unit, desk.host, placed.hold)
+        allocations.take(
+            unit,
+            desk.host,
+            placed.granted,
+            owner=hold_id,
+            family=hold_id,
+            expires_at=placed.hold.machine.expires_at,
+        )
+
+    return Plan(status=201, reply=decision.reply, records=decision.records, write=write)
+
+
+def _release(unit: Unit, desk: Desk, call: Call[ReleaseRequest], held: StoredHold) -> Plan:
+    decision = settling.release(held, bookings.own_offer(held.offer.token), unit.now)
+
+    def write() -> None:
+        if decision.records:
+            holds.save(unit, desk.host, decision.state)
+            allocations.follow(unit, desk.host, held.hold_id, hold.COUPLED[decision.state.machine.state])
+
+    return Plan(status=200, reply=decision.reply, records=decision.records, write=write)
+
+
+def _ask_to_confirm(profile: HostProfile, held: StoredHold, terms: OfferClaims, agent: str) -> Ask:
+    return Ask(
+        action=Action.CONFIRM,
+        host=profile.host,
+        agent=agent,
+        principal=held.principal,
+        service_id=held.service_id,
+        start=parse_instant(terms.start),
+        end=None if terms.end is None else parse_instant(terms.end),
+        total=None if terms.total is None else read_money(terms.total),
+        booked_under=held.mandate,
+        offer_sha256=held.offer.sha256,
+        closed_mandate=profile.closed_mandate,
+    )
+
+
+def _may_confirm(unit: Unit, desk: Desk, call: Call[ConfirmRequest]) -> _Held:
+    held = find_own_hold(unit, desk, call)
+    terms = bookings.own_offer(held.offer.token)
+    ask = _ask_to_confirm(desk.profile, held, terms, call.agent)
+    return _Held(held, terms, check_mandate(call.mandate, ask, unit.now))
+
+
+def _confirm(unit: Unit, desk: Desk, call: Call[ConfirmRequest], found: _Held) -> Plan:
+    decision = settling.confirm(
+        found.hold,
+        found.terms,
+        desk.pen,
+        ConfirmHold(
+            offer_sha256=call.request.offer_sha256,
+            checked=found.checked,
+            booking_id=desk.ids.new("b"),
+            receipt_id=desk.ids.new("r"),
+        ),
+        unit.now,
+    )
+    confirmed = decision.state
+
+    def write() -> None:
+        holds.save(unit, desk.host, confirmed.hold)
+        bookings.add(unit, desk.host, confirmed.booking)
+        allocations.follow(unit, desk.host, confirmed.booking.owner, hold.COUPLED[confirmed.hold.machine.state])
+        desk.keep_documents(unit, found.checked.mandate, confirmed.booking.offer.token, confirmed.booking.receipt)
+
+    return Plan(status=201, reply=decision.reply, records=decision.records, write=write)
+
+
+PLACE_HOLD = Operation(HoldRequest, _want, _place, lambda wanted: wanted.checked.mandate.principal)
+RELEASE_HOLD = Operation(ReleaseRequest, find_own_hold, _release, lambda held: held.principal)
+CONFIRM_HOLD = Operation(ConfirmRequest, _may_confirm, _confirm, lambda held: held.hold.principal)

@@ -1,0 +1,1 @@
+"""The one place that shows terms to a person and signs with their key."""

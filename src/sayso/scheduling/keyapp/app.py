@@ -1,0 +1,167 @@
+"""The key app: shows a person what a document means, and signs when they say yes (spec section 15; SCH-104 to SCH-107).
+
+It alone reaches the principal's key. It takes documents and nothing else: there is no call that signs a hash or words,
+and what is signed is what was presented, kept here in between, so that no caller can swap the text or the terms. It
+asks the host's own domain who the host is; when that cannot be learned it still shows the text, which then says that
+the identity is not verified, and it does not sign.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import count
+from typing import Protocol
+
+from sayso.core.clock import Clock
+from sayso.core.ids import Ids
+from sayso.core.instants import epoch
+from sayso.core.refusal import PeerRefused, PeerUnreachable, Refused
+from sayso.net.fetch import Fetcher
+from sayso.proof.hashes import sha256_b64u
+from sayso.proof.jws import sign_jws
+from sayso.proof.keys import PrivateKey, PublicKey
+from sayso.scheduling.guest.discovery import HostDocuments
+from sayso.scheduling.keyapp.documents import (
+    Prepared,
+    limits_mandate,
+    management_mandate,
+    named_host,
+    offer_mandate,
+)
+from sayso.scheduling.terms.codes import refused
+from sayso.scheduling.terms.consent_text import Identity
+from sayso.scheduling.terms.discovery import Discovery
+from sayso.scheduling.terms.identity import jwk_of, principal_urn, vouching_domain
+from sayso.scheduling.terms.mandate import MANDATE_TYP, Bound, ConsentMode, ConsentRecord, MandateClaims
+
+__all__ = ("KeyApp", "Keys", "Shown")
+
+_LONGEST_TEXT = 2000
+
+
+class Keys(Protocol):
+    """The part of the vault that is needed here."""
+
+    def public(self, name: str) -> PublicKey:
+        """The public half, locked or not."""
+        ...
+
+    def signer(self, name: str) -> PrivateKey:
+        """The key itself. Refused: `locked`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What a person is shown. `text_sha256` is over the text's UTF-8, `document_sha256` over the document's bytes."""
+
+    number: int
+    kind: str
+    text: str
+    text_sha256: str
+    document_sha256: str
+    identity: Identity
+
+
+class KeyApp:
+    """One person's key app, for as long as one surface is open.
+
+    `name` is the principal key's name in the vault; `agent` the thumbprint of the one agent key it signs for, so that
+    a document slipped in by another program never binds the person to a stranger's key.
+    """
+
+    def __init__(self, keys: Keys, fetcher: Fetcher, clock: Clock, ids: Ids, *, name: str, agent: str) -> None:
+        self._keys = keys
+        self._documents = HostDocuments(fetcher, clock)
+        self._clock = clock
+        self._ids = ids
+        self._name = name
+        self._agent = agent
+        self._numbers = count(1)
+        self._presented: dict[int, Prepared] = {}
+
+    @property
+    def principal(self) -> str:
+        """The person's id: what stands in `iss` of everything signed here."""
+        return principal_urn(self._keys.public(self._name))
+
+    async def present(self, kind: str, document: bytes) -> Shown:
+        """The text of a question, written from the document's bytes. `kind` is limits, offer or management.
+
+        Refused: document_invalid, not_ours, unknown_key; for management also unverified.
+        """
+        domain = vouching_domain(named_host(kind, document))
+        prepared = await self._prepare(kind, document, domain)
+        if prepared.agent != self._agent:
+            raise refused("not_ours", "The document is another agent's.")
+        if len(prepared.text) > _LONGEST_TEXT:
+            raise refused("document_invalid", "The terms are too long to be shown whole.")
+        number = next(self._numbers)
+        self._presented[number] = prepared
+        return Shown(
+            number=number,
+            kind=kind,
+            text=prepared.text,
+            text_sha256=sha256_b64u(prepared.text.encode()),
+            document_sha256=sha256_b64u(document),
+            identity=prepared.identity,
+        )
+
+    async def _prepare(self, kind: str, data: bytes, domain: str) -> Prepared:
+        now = self._clock.now()
+        try:
+            return await self._documents.checked(domain, lambda found: self._read(kind, data, found, now))
+        except (PeerUnreachable, PeerRefused):
+            return self._read(kind, data, None, now)
+        except Refused as error:
+            if error.refusal.code != "HOST_NOT_AUTHORISED":
+                raise
+            return self._read(kind, data, None, now)
+
+    def _read(self, kind: str, data: bytes, document: Discovery | None, now: datetime) -> Prepared:
+        if kind == "limits":
+            return limits_mandate(data, document, now)
+        if kind == "offer":
+            return offer_mandate(data, document, self.principal, now)
+        if document is None:
+            raise refused("unverified")
+        return management_mandate(data, document, self.principal, now)
+
+    def sign(self, shown: Shown, mode: ConsentMode) -> str:
+        """The mandate, as a compact JWS, that what was shown stands for. Each presentation is signed at most once.
+
+        Refused: unverified, locked, document_invalid when this key app did not show it or it has expired since.
+        """
+        prepared = self._presented.get(shown.number)
+        if prepared is None or sha256_b64u(prepared.text.encode()) != shown.text_sha256:
+            raise refused("document_invalid", "This key app has not shown that, or has signed it already.")
+        if not prepared.identity.is_verified:
+            raise refused("unverified")
+        now = self._clock.now()
+        expires = prepared.expires if isinstance(prepared.expires, datetime) else now + prepared.expires
+        if expires <= now:
+            raise refused("document_invalid", "What was shown has expired.")
+        key = self._signer()
+        claims = MandateClaims(
+            iss=principal_urn(key.public),
+            aud=prepared.host,
+            iat=epoch(now),
+            exp=epoch(expires),
+            jti=self._ids.new("m"),
+            cnf=Bound(jkt=prepared.agent),
+            principal_jwk=jwk_of(key.public),
+            scope=prepared.scope,
+            constraints=prepared.constraints,
+            consent=ConsentRecord(mode=mode, statement=prepared.text),
+        )
+        del self._presented[shown.number]
+        return sign_jws(claims, key, typ=MANDATE_TYP)
+
+    def _signer(self) -> PrivateKey:
+        try:
+            return self._keys.signer(self._name)
+        except Refused as error:
+            if error.refusal.code == "locked":
+                raise refused("locked") from None
+            raise

@@ -1,0 +1,75 @@
+"""The host as its decisions know it: who it is, what it offers, within which limits. Built once from its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from sayso.core.refusal import Misuse
+from sayso.proof.hashes import sha256_b64u
+from sayso.proof.jws import sign_jws
+from sayso.proof.keys import PrivateKey
+from sayso.scheduling.rules.limits import Ceilings
+from sayso.scheduling.rules.premises import BookableService, Premises
+from sayso.scheduling.rules.price import Quote, quote
+from sayso.scheduling.terms.codes import refused
+from sayso.scheduling.terms.offer import OFFER_TYP, OfferClaims
+from sayso.scheduling.terms.receipt import RECEIPT_TYP, ReceiptClaims
+
+__all__ = ("HostPen", "HostProfile", "Signed")
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A document of the host: its compact token and the hash others agree to it by."""
+
+    token: str
+    sha256: str
+
+
+class HostPen:
+    """The host's signature, under the name its discovery document gives the key (SCH-018)."""
+
+    def __init__(self, key: PrivateKey, kid: str) -> None:
+        self._key = key
+        self.kid = kid
+
+    def sign_offer(self, claims: OfferClaims) -> Signed:
+        """The offer's token. Signed once and stored: everybody afterwards sees these bytes (SCH-150)."""
+        token = sign_jws(claims, self._key, typ=OFFER_TYP, kid=self.kid)
+        return Signed(token, sha256_b64u(token))
+
+    def sign_receipt(self, claims: ReceiptClaims) -> Signed:
+        """The receipt's token."""
+        token = sign_jws(claims, self._key, typ=RECEIPT_TYP, kid=self.kid)
+        return Signed(token, sha256_b64u(token))
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostProfile:
+    """`host` is the global name, `retention` as the host declares it, in whole days (SCH-172)."""
+
+    host: str
+    title: str
+    premises: Premises
+    ceilings: Ceilings
+    retention: str
+    closed_mandate: Literal["never", "always"]
+
+    def __post_init__(self) -> None:
+        if not self.premises.services:
+            raise Misuse("a host offers at least one service")
+
+    def service(self, service_id: str) -> BookableService:
+        """The service by its exact id. Refused: unknown_service."""
+        found = self.premises.services.get(service_id)
+        if found is None:
+            raise refused("unknown_service", place="$.service_id")
+        return found
+
+    @cached_property
+    def quotes(self) -> Mapping[str, Quote | None]:
+        """What each service costs all in; None where no price is stated."""
+        return {name: quote(service, self.premises.taxes) for name, service in self.premises.services.items()}

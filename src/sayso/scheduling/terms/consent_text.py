@@ -1,0 +1,157 @@
+"""The sentences a person says yes to, written from authenticated bytes and nothing else (spec section 15.5).
+
+SCH-104, SCH-106, SCH-161, SCH-168, SCH-169. Everyday language from the reader's side: what, where, with whom, when and
+in which zone, what is paid to whom, until when the host answers, how long it keeps records, and for how long a
+permission lasts. Nothing an agent wrote goes in. Verifying the documents is the key app's work; what it could not
+verify comes in as an `Identity` that says so, and the text repeats it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sayso.core.instants import parse_instant
+from sayso.core.money import read_money
+from sayso.core.zones import find_zone
+from sayso.scheduling.terms.booking import Booking
+from sayso.scheduling.terms.discovery import Discovery, find_service
+from sayso.scheduling.terms.draft import LimitsDraft
+from sayso.scheduling.terms.identity import vouching_domain
+from sayso.scheduling.terms.mandate import Constraints, Scope, TimeWindow
+from sayso.scheduling.terms.offer import Line, OfferClaims
+from sayso.scheduling.terms.place import AtGuest, Elsewhere, Place
+from sayso.scheduling.terms.spoken import either, spoken_clock, spoken_day, spoken_money, spoken_period, spoken_span
+
+__all__ = ("Identity", "limits_text", "management_text", "offer_text", "unverified_identity", "verified_identity")
+
+_DOINGS: dict[Scope, str] = {"hold": "hold", "book": "book", "cancel": "cancel", "reschedule": "move"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Who the other side is. `title` is what it calls itself; `domain` what vouches for it, if that was verified."""
+
+    title: str
+    domain: str
+    is_verified: bool
+
+    @property
+    def said(self) -> str:
+        """`Maple Street Auto (maplestreetauto.example)`, or what is claimed and not verified (SCH-106, SCH-109)."""
+        if self.is_verified:
+            return f"{self.title} ({self.domain})"
+        return f'"{self.title}" (claims to be {self.domain}, not verified)'
+
+
+def verified_identity(document: Discovery) -> Identity:
+    """The identity of a document that `verify_discovery` accepted."""
+    return Identity(title=document.title, domain=vouching_domain(document.host), is_verified=True)
+
+
+def unverified_identity(host: str, title: str | None = None) -> Identity:
+    """The identity a document claims when nobody could be asked."""
+    return Identity(title=title or host, domain=vouching_domain(host), is_verified=False)
+
+
+def limits_text(draft: LimitsDraft, document: Discovery | None) -> str:
+    """What a buying mandate allows, from the draft and the host's own document, or only from what the draft claims."""
+    identity = verified_identity(document) if document else unverified_identity(draft.host)
+    found = [find_service(document, each) if document else None for each in draft.services]
+    services = [service.title if service else f'"{id_}"' for service, id_ in zip(found, draft.services, strict=True)]
+    zone_name = document.timezone if document else "UTC"
+    count = "one appointment" if draft.max_bookings == 1 else f"up to {draft.max_bookings} appointments"
+    verbs = either([_DOINGS[each] for each in draft.scope if each in ("hold", "book")], "and") or "look for"
+    after = [_DOINGS[each] for each in draft.scope if each in ("cancel", "reschedule")]
+    sentences = [
+        f"I allow my assistant to {verbs} {count} at {identity.said}: {either(services)}, "
+        f"{_window(draft.window, zone_name)}, {_ceiling(draft)}."
+    ]
+    if after:
+        what = "that booking" if draft.max_bookings == 1 else "those bookings"
+        sentences.append(f"Within these limits it may also {either(after, 'or')} {what}.")
+    lifetime = spoken_period(draft.lifetime)
+    sentences.append(f"My permission lasts {lifetime} from when I sign.")
+    sentences.append(_revocation(identity))
+    return " ".join(sentences)
+
+
+def _window(window: TimeWindow, zone_name: str) -> str:
+    span = spoken_span(
+        parse_instant(window.not_before), parse_instant(window.not_after), find_zone(zone_name),
+        joint=("between", "and"),
+    )  # fmt: skip
+    return span if span.startswith("between") else f"on {span}"
+
+
+def _ceiling(draft: LimitsDraft | Constraints) -> str:
+    if draft.max_price is None:
+        return "only where no price is stated"
+    return f"for at most {spoken_money(read_money(draft.max_price))} in total"
+
+
+def _revocation(identity: Identity) -> str:
+    # No mandate has a status URL as long as the key app serves none (SCH-094).
+    return (
+        "I cannot take it back sooner, only wait until it ends: "
+        f"this key app has no address where {identity.title} could ask."
+    )
+
+
+def offer_text(claims: OfferClaims, identity: Identity) -> str:
+    """What accepting exactly this offer means."""
+    zone = find_zone(claims.timezone)
+    start = parse_instant(claims.start)
+    end = None if claims.end is None else parse_instant(claims.end)
+    person = f" with {claims.resource_name}" if claims.resource_name else ""
+    opening = "I approve" if claims.change is None else "I approve this change to my booking"
+    sentences = [
+        f"{opening}: {claims.service.title}{person} at {identity.said}, "
+        f"{spoken_span(start, end, zone)}{_place(claims.place)}."
+    ]
+    if claims.total is not None and claims.lines is not None:
+        parts = ", ".join(_line(line) for line in claims.lines)
+        total = spoken_money(read_money(claims.total))
+        sentences.append(f"I pay {identity.title} {total} directly: {parts}.")
+    if claims.answer_by is not None:
+        answer_by = parse_instant(claims.answer_by)
+        stays = "nothing is booked" if claims.change is None else "my booking stays as it is"
+        sentences.append(
+            f"{identity.title} answers by {spoken_day(answer_by, zone)} at {spoken_clock(answer_by, zone)}; "
+            f"if it does not, {stays}."
+        )
+    kept = spoken_period(claims.retention)
+    sentences.append(f"{identity.title} keeps my booking details for {kept} after the booking.")
+    return " ".join(sentences)
+
+
+def _line(line: Line) -> str:
+    return f"{line.title} {spoken_money(read_money(line.amount))}"
+
+
+def _place(place: Place) -> str:
+    if isinstance(place, Elsewhere):
+        return f", at {place.name}"
+    if isinstance(place, AtGuest):
+        return f", at my address ({place.postal_code}, {place.country})"
+    return ""
+
+
+def management_text(booking: Booking, limits: Constraints, identity: Identity) -> str:
+    """What a management mandate over this booking allows; `limits` are the buying mandate's."""
+    zone = find_zone(booking.event.time_zone)
+    start = parse_instant(booking.start)
+    end = None if booking.end is None else parse_instant(booking.end)
+    sentences = [
+        "I allow my assistant to cancel or move this one booking until the appointment is over: "
+        f"{booking.service.title} at {identity.said}, {spoken_span(start, end, zone)}.",
+        "Cancelling is free.",
+    ]
+    if limits.window is not None:
+        sentences.append(
+            f"A move has to stay {_window(limits.window, booking.event.time_zone)} and {_ceiling(limits)}, "
+            "or I approve the new offer myself."
+        )
+    else:
+        sentences.append("A move needs my approval of the new offer.")
+    sentences.append(_revocation(identity))
+    return " ".join(sentences)

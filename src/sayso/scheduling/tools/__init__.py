@@ -1,0 +1,1 @@
+"""Scheduling as operations that an assistant calls, with their consent questions."""

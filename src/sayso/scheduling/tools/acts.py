@@ -1,0 +1,122 @@
+"""The acts of scheduling as governance knows them: class, words for a language model, and the operation behind each.
+
+Spec section 16.1; the names are the design's (SCH-343, SCH-351). Disclosures run at once; executions touch another
+party and need the person's signature.
+"""
+
+from __future__ import annotations
+
+from sayso.governance.acts import Act, ActClass, Registry
+from sayso.scheduling.tools.arguments import (
+    ApproveAndBook,
+    BookingStatus,
+    CancelBooking,
+    ChangeBooking,
+    DiscoverHost,
+    FindSlots,
+    HoldSlot,
+)
+from sayso.scheduling.tools.operations import Operations
+
+__all__ = ("ACTS", "register")
+
+DISCOVER_HOST = Act(
+    name="discover_host",
+    act_class=ActClass.DISCLOSURE,
+    title="Look at a host",
+    description=(
+        "Reads what a business or a person publishes about booking their time: services with length, list price and "
+        "total, time zone, whether a booking is confirmed at once, what they keep, and how to reach them without an "
+        "assistant. Without `host` it shows every host this person has added. Start here: the other tools need its "
+        "`host` and `service_id`, and `local_time_now` tells what `tomorrow` means there."
+    ),
+    arguments=DiscoverHost,
+    touches_others=False,
+)
+FIND_SLOTS = Act(
+    name="find_slots",
+    act_class=ActClass.DISCLOSURE,
+    title="Find free times",
+    description=(
+        "Lists the free starts of a service in a range of start times, each with its all-in total. Give the whole "
+        "range the person would accept. It reserves nothing. A time that is missing is simply not free; no reason is "
+        "given."
+    ),
+    arguments=FindSlots,
+    touches_others=False,
+)
+HOLD_SLOT = Act(
+    name="hold_slot",
+    act_class=ActClass.EXECUTION,
+    title="Holding a time",
+    description=(
+        "Keeps one slot for a few minutes and brings the host's signed offer. The person is first asked to sign the "
+        "limits (service, range of times, ceiling), unless limits they signed already cover it. Give `max_price` "
+        "only as the person said it, and `asked_start` when they named a time. Tell the person what stands in "
+        "`differs_from_request`."
+    ),
+    arguments=HoldSlot,
+    touches_others=True,
+)
+APPROVE_AND_BOOK = Act(
+    name="approve_and_book",
+    act_class=ActClass.EXECUTION,
+    title="Booking the held time",
+    description=(
+        "Books a held slot. The person is asked, in the offer's own words, to approve it, and afterwards whether you "
+        "may cancel or move the booking for them. `user_signed` tells what they signed. A no gives the time back and "
+        "books nothing. Calling it again after an interruption goes on and never books twice."
+    ),
+    arguments=ApproveAndBook,
+    touches_others=True,
+)
+CANCEL_BOOKING = Act(
+    name="cancel_booking",
+    act_class=ActClass.EXECUTION,
+    title="Cancelling a booking",
+    description=(
+        "Cancels a booking. It is free at any time before the start. Use it only to call the appointment off: to "
+        "move it, use change_booking. A `message` goes to the host word for word and cannot be taken back; send one "
+        "only if the person dictated it, and invent nothing, no names and no reasons."
+    ),
+    arguments=CancelBooking,
+    touches_others=True,
+)
+CHANGE_BOOKING = Act(
+    name="change_booking",
+    act_class=ActClass.EXECUTION,
+    title="Moving a booking",
+    description=(
+        "Moves a booking to another start found with find_slots. The host offers the new time, the person approves "
+        "that offer in its own words, and the booking moves in one step; until then, and after a no, it stays as it "
+        "is. Never cancel and book again to move something."
+    ),
+    arguments=ChangeBooking,
+    touches_others=True,
+)
+BOOKING_STATUS = Act(
+    name="booking_status",
+    act_class=ActClass.DISCLOSURE,
+    title="Look at bookings",
+    description=(
+        "Shows one booking, or all of this person's, as their hosts have them now: when, where, what it costs, "
+        "whether it stands, and what the person signed. Use it to answer what they have booked and to find a "
+        "`booking_id`."
+    ),
+    arguments=BookingStatus,
+    touches_others=False,
+)
+
+ACTS = (DISCOVER_HOST, FIND_SLOTS, HOLD_SLOT, APPROVE_AND_BOOK, CANCEL_BOOKING, CHANGE_BOOKING, BOOKING_STATUS)
+"""Every act of scheduling, in the order an assistant meets them."""
+
+
+def register(registry: Registry, operations: Operations) -> None:
+    """Registers each act with its operation."""
+    registry.register(DISCOVER_HOST, operations.discover_host)
+    registry.register(FIND_SLOTS, operations.find_slots)
+    registry.register(HOLD_SLOT, operations.hold_slot)
+    registry.register(APPROVE_AND_BOOK, operations.approve_and_book)
+    registry.register(CANCEL_BOOKING, operations.cancel_booking)
+    registry.register(CHANGE_BOOKING, operations.change_booking)
+    registry.register(BOOKING_STATUS, operations.booking_status)

@@ -1,0 +1,80 @@
+"""Is the slot still free, and within the limits? Asked of the host before a person is asked anything (spec 16.2)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import msgspec
+
+from sayso.core.instants import parse_instant, write_local
+from sayso.core.money import read_money
+from sayso.core.refusal import Refused
+from sayso.core.zones import find_zone
+from sayso.scheduling.guest.party import Guest
+from sayso.scheduling.terms.availability import AvailabilityAnswer, AvailabilityRequest, Slot, Window
+from sayso.scheduling.terms.codes import refused
+from sayso.scheduling.terms.discovery import Discovery
+from sayso.scheduling.terms.spoken import spoken_clock, spoken_day, spoken_money
+from sayso.scheduling.tools.wanted import Wanted
+
+__all__ = ("check_free", "read_slots")
+
+_OFFERED = 5
+
+
+async def read_slots(guest: Guest, document: Discovery, service_id: str, window: Window) -> AvailabilityAnswer:
+    """The free starts in a window. PeerRefused, PeerUnreachable; Refused: answer_invalid."""
+    found = await guest.client(document).availability(AvailabilityRequest(service_id=service_id, window=window))
+    try:
+        _check_slots(found, window)
+    except Refused as error:
+        said = error.refusal.message
+        raise refused("answer_invalid", f"{document.title} answered with slots that make no sense: {said}") from None
+    return found
+
+
+def _check_slots(found: AvailabilityAnswer, window: Window) -> None:
+    opens, closes = parse_instant(window.start), parse_instant(window.end)
+    for slot in found.slots:
+        if (slot.end is None) == (slot.open_end is None) or not opens <= parse_instant(slot.start) < closes:
+            raise refused("answer_invalid", "one was not asked for.")
+        if slot.end is not None:
+            parse_instant(slot.end)
+        if slot.total is not None:
+            read_money(slot.total)
+    parse_instant(found.as_of)
+
+
+async def check_free(guest: Guest, document: Discovery, wanted: Wanted) -> None:
+    """Refused: slot_taken with the nearest alternatives inside the limits, above_price, wrong_currency."""
+    zone = find_zone(document.timezone)
+    end = wanted.end or wanted.start + timedelta(minutes=1)
+    exact = Window(start=write_local(wanted.start, zone), end=write_local(end, zone))
+    for slot in (await read_slots(guest, document, wanted.service.id, exact)).slots:
+        if parse_instant(slot.start) == wanted.start:
+            _check_price(document, wanted, slot)
+            return
+    limits = Window(start=wanted.draft.window.not_before, end=wanted.draft.window.not_after)
+    others = (await read_slots(guest, document, wanted.service.id, limits)).slots
+    nearest = sorted(others, key=lambda slot: abs(parse_instant(slot.start) - wanted.start))
+    raise refused(
+        "slot_taken",
+        f"On {spoken_day(wanted.start, zone)} at {spoken_clock(wanted.start, zone)} {document.title} is not free for "
+        f"{wanted.service.title}.",
+        details={"alternatives": msgspec.to_builtins(nearest[:_OFFERED])},
+    )
+
+
+def _check_price(document: Discovery, wanted: Wanted, slot: Slot) -> None:
+    if slot.total is None:
+        return
+    total, ceiling = read_money(slot.total), wanted.ceiling
+    if ceiling is None or ceiling.currency != total.currency:
+        raise refused("wrong_currency", f"{document.title} charges {spoken_money(total)}, in another currency.")
+    if total.minor > ceiling.minor:
+        taxes = ", ".join(tax.title for tax in document.taxes)
+        raise refused(
+            "above_price",
+            f"{wanted.service.title} at {document.title} costs {spoken_money(total)} in total"
+            f"{f', {taxes} included' if taxes else ''}, above the limit of {spoken_money(ceiling)}.",
+        )

@@ -1,0 +1,1 @@
+"""The engines behind `Store`; each is imported only when a database of its kind is opened."""

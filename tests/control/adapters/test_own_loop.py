@@ -1,0 +1,59 @@
+"""The loop as an adapter: what it advertises, and under which revision."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from sayso.control.adapters.own_loop import OwnLoop
+from sayso.control.client.requests import open_request
+from sayso.control.protocol.envelope import Envelope
+from sayso.core.clock import ManualClock
+from sayso.core.ids import CountingIds
+from sayso.core.refusal import Misuse, Refused
+from sayso.testing.provider import ScriptedProvider
+from sayso.testing.tools import ScriptedTools, asking, read_only
+from tests.control.houses import NOON
+
+pytestmark = pytest.mark.anyio
+
+
+def loop(*names: str, sources: int = 1) -> OwnLoop:
+    ids = CountingIds()
+    acts = {name: asking("limits") for name in names}
+    tools = [ScriptedTools(acts, specs=[read_only("look")], id=f"tools{number}") for number in range(sources)]
+    return OwnLoop(ScriptedProvider([]), tools, clock=ManualClock(NOON), ids=ids, model_ref="m")
+
+
+@pytest.mark.req("OAP-018", "OAP-041")
+async def test_the_revision_moves_with_what_is_advertised() -> None:
+    """And stays while nothing changes."""
+    one, same, other = [await each.probe() for each in (loop("look"), loop("look"), loop("look", "book"))]
+    assert (one.revision == same.revision, one.revision == other.revision) == (True, False)
+    assert [tool.name for tool in other.capabilities.tools or ()] == ["book", "look"]
+
+
+@pytest.mark.req("OAP-018")
+async def test_a_pin_to_another_revision_is_stale_and_names_both() -> None:
+    """So that the caller knows what to fetch again."""
+    plain = open_request(CountingIds(), None, None)
+    pinned = Envelope(type=plain.type, id="o1", payload=plain.payload, capability_revision="old")
+    async with anyio.create_task_group() as tasks:
+        with pytest.raises(Refused) as refused:
+            await loop("look").open(pinned, "s1", tasks)
+    current = (await loop("look").probe()).revision
+    assert refused.value.refusal.code == "stale_capabilities"
+    assert refused.value.refusal.details == {"expected_revision": current, "current_revision": "old"}
+
+
+async def test_two_tools_of_one_name_are_a_bug_of_the_house() -> None:
+    """A call must have one owner."""
+    with pytest.raises(Misuse):
+        await loop("look", sources=2).probe()
+
+
+def test_two_sources_of_one_id_are_a_bug_of_the_house() -> None:
+    """A published source is one source."""
+    tools = ScriptedTools({})
+    with pytest.raises(Misuse):
+        OwnLoop(ScriptedProvider([]), [tools, tools], clock=ManualClock(NOON), ids=CountingIds(), model_ref="m")

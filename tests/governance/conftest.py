@@ -1,0 +1,5 @@
+"""The fixtures these tests share."""
+
+from sayso.testing.store import clock
+
+__all__ = ("clock",)

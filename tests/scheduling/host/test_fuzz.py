@@ -1,0 +1,225 @@
+"""Random lives of a small shop: holds, releases, confirms, cancellations, moves, retries and time passing.
+
+Played through the same unit of work as a request (`admission.admit`), on a real database, with real mandates. What has
+to hold after every step stands in the invariants.
+"""
+
+import tempfile
+from collections import Counter
+from datetime import timedelta
+from itertools import combinations
+from pathlib import Path
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
+
+from sayso.core import strictjson
+from sayso.core.clock import ManualClock
+from sayso.core.ids import CountingIds
+from sayso.core.instants import parse_instant, write_instant
+from sayso.proof.hashes import sha256, sha256_b64u
+from sayso.proof.keys import PrivateKey
+from sayso.scheduling.host.admission import admit
+from sayso.scheduling.host.call import Call
+from sayso.scheduling.host.desk import open_desk
+from sayso.scheduling.host.http import ROUTES
+from sayso.scheduling.rules.spans import micros
+from sayso.scheduling.terms.codes import BY_REASON
+from sayso.scheduling.terms.mandate_checks import verify_mandate
+from sayso.store.statements import statement
+from sayso.store.tables.scheduling import host_allocation, host_booking, host_change, host_hold
+from sayso.testing.store import START, fresh_store
+from tests.scheduling.host.town import HOST_KEY, Guest, one_bay
+
+QUARTERS = st.integers(0, 36).map(lambda n: parse_instant("2026-10-15T12:00:00Z") + n * timedelta(minutes=15))
+SERVICES = st.sampled_from(["oil-change", "winter-tires", "brake-diagnosis"])
+WEEK = {"not_before": "2026-10-14T00:00:00-04:00", "not_after": "2026-10-17T00:00:00-04:00"}
+
+
+class Shop(RuleBasedStateMachine):
+    """One bay and one technician, three people, any order of things."""
+
+    holds = Bundle("holds")
+    bookings = Bundle("bookings")
+    offers = Bundle("offers")
+
+    @initialize()
+    def open(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.clock = ManualClock(START)
+        self.store = fresh_store(Path(self.folder.name), self.clock)
+        self.desk = open_desk(one_bay(), HOST_KEY, CountingIds())
+        self.people = [PrivateKey.from_seed(bytes([n]) * 32) for n in (1, 2, 3)]
+        self.agents = [PrivateKey.from_seed(bytes([n]) * 32) for n in (11, 12, 13)]
+        self.ids = CountingIds()
+        self.sent = []
+        self.mandates = {}
+
+    def teardown(self):
+        if hasattr(self, "store"):
+            self.store.close()
+            self.folder.cleanup()
+
+    def guest(self, who):
+        return Guest(None, self.people[who], self.agents[who], self.clock)
+
+    def mandate(self, who):
+        """A mandate of three bookings, renewed when it has run out."""
+        token, until = self.mandates.get(who, ("", START))
+        if self.clock.now() >= until:
+            token = self.guest(who).mandate(
+                constraints={
+                    "services": ["oil-change", "winter-tires", "brake-diagnosis"],
+                    "window": WEEK,
+                    "max_price": {"amount": "500.00", "currency": "CAD"},
+                    "max_bookings": 3,
+                }
+            )
+            self.mandates[who] = (token, self.clock.now() + timedelta(hours=1))
+        return token
+
+    def send(self, who, method, path, mandate, request, **named):
+        """One request through its unit of work; what it is answered."""
+        body = strictjson.encode(request)
+        filled = path.format(**named)
+        self.sent.append((who, method, path, mandate, request, named))
+        operation = ROUTES[path][method]
+        call = Call(
+            agent=self.agents[who].public.thumbprint,
+            nonce=self.ids.token(),
+            nonce_until=self.clock.now() + timedelta(seconds=70),
+            operation=f"{method} {filled}",
+            body_sha256=sha256(body),
+            mandate_sha256=sha256(mandate.encode()),
+            named=named,
+            request=strictjson.decode(body, operation.request),
+            presented=verify_mandate(mandate),
+        )
+        answer = self.store.run(lambda unit: admit(unit, self.desk, operation, call))
+        read = strictjson.parse(answer.body)
+        assert answer.status < 500
+        if answer.status >= 400:
+            assert BY_REASON[read["refusal"]["reason"]].status == answer.status
+            return None
+        return read
+
+    @rule(target=holds, who=st.integers(0, 2), service=SERVICES, start=QUARTERS)
+    def hold(self, who, service, start):
+        request = {
+            "idempotency_key": self.ids.new("i"),
+            "service_id": service,
+            "start": write_instant(start),
+            "ttl": "PT5M",
+        }
+        mandate = self.mandate(who)
+        held = self.send(who, "POST", "/holds", mandate, request)
+        return multiple() if held is None else (who, mandate, held)
+
+    @rule(target=bookings, one=holds)
+    def confirm(self, one):
+        who, mandate, held = one
+        request = {"idempotency_key": self.ids.new("i"), "offer_sha256": sha256_b64u(held["offer"])}
+        path = "/holds/{hold_id}/confirm"
+        settled = self.send(who, "POST", path, mandate, request, hold_id=held["hold_id"])
+        return multiple() if settled is None else (who, settled["booking"])
+
+    @rule(target=bookings, who=st.integers(0, 2), service=SERVICES, start=QUARTERS)
+    def book(self, who, service, start):
+        held = self.hold(who, service, start)
+        return held if held == multiple() else self.confirm(held)
+
+    @rule(target=offers, one=bookings, start=QUARTERS)
+    def move(self, one, start):
+        offered = self.ask_change(one, start)
+        if offered != multiple():
+            self.accept_change(offered)
+        return offered
+
+    @rule(one=holds)
+    def release(self, one):
+        who, mandate, held = one
+        request = {"idempotency_key": self.ids.new("i")}
+        self.send(who, "POST", "/holds/{hold_id}/release", mandate, request, hold_id=held["hold_id"])
+
+    def managing(self, who, booking):
+        return self.guest(who).managing(
+            booking["booking_id"], window=WEEK, max_price={"amount": "500.00", "currency": "CAD"}
+        )
+
+    @rule(one=bookings)
+    def cancel(self, one):
+        who, booking = one
+        request = {"idempotency_key": self.ids.new("i")}
+        path = "/bookings/{booking_id}/cancel"
+        self.send(who, "POST", path, self.managing(who, booking), request, booking_id=booking["booking_id"])
+
+    @rule(target=offers, one=bookings, start=QUARTERS)
+    def ask_change(self, one, start):
+        who, booking = one
+        request = {"idempotency_key": self.ids.new("i"), "start": write_instant(start), "ttl": "PT5M"}
+        path = "/bookings/{booking_id}/changes"
+        found = self.send(who, "POST", path, self.managing(who, booking), request, booking_id=booking["booking_id"])
+        return multiple() if found is None else (who, booking, found)
+
+    @rule(one=offers)
+    def accept_change(self, one):
+        who, booking, offer = one
+        request = {"idempotency_key": self.ids.new("i"), "offer_sha256": sha256_b64u(offer["offer"])}
+        path = "/bookings/{booking_id}/changes/{offer_id}/accept"
+        named = {"booking_id": booking["booking_id"], "offer_id": offer["offer_id"]}
+        self.send(who, "POST", path, self.managing(who, booking), request, **named)
+
+    @rule(one=consumes(offers))
+    def abandon_change(self, one):
+        who, booking, offer = one
+        path = "/bookings/{booking_id}/changes/{offer_id}/abandon"
+        named = {"booking_id": booking["booking_id"], "offer_id": offer["offer_id"]}
+        self.send(who, "POST", path, self.managing(who, booking), {"idempotency_key": self.ids.new("i")}, **named)
+
+    @rule(which=st.integers(0, 1000))
+    def say_it_again(self, which):
+        """The answer was lost: the same bytes once more, at some later time."""
+        if self.sent:
+            who, method, path, mandate, request, named = self.sent[which % len(self.sent)]
+            self.send(who, method, path, mandate, request, **named)
+
+    @rule(minutes=st.sampled_from([0, 0, 1, 1, 4, 5, 61, 1200]))
+    def wait(self, minutes):
+        self.clock.advance(timedelta(minutes=minutes))
+
+    def all(self, table):
+        return self.store.read(lambda view: view.all(statement(table.select())))
+
+    @invariant()
+    def no_seat_is_taken_twice(self):
+        """Invariant I-07: of any two live rows on one seat that overlap, both belong to one booking."""
+        now = micros(self.clock.now())
+        names = [column.name for column in host_allocation.columns]
+        rows = [dict(zip(names, row, strict=True)) for row in self.all(host_allocation)]
+        live = [row for row in rows if row["expires_us"] is None or row["expires_us"] > now]
+        for one, other in combinations(live, 2):
+            if one["seat"] == other["seat"] and one["family"] != other["family"]:
+                assert one["end_us"] <= other["start_us"] or other["end_us"] <= one["start_us"]
+
+    @invariant()
+    def what_occupies_time_is_exactly_what_is_held_booked_or_offered(self):
+        """No row is left behind, none is missing: two seats for each, one for a drop-off."""
+        allocations = Counter(row[3] for row in self.all(host_allocation))
+        owners = {row[1] for row in self.all(host_hold) if row[2] == "held"}
+        owners |= {row[12] for row in self.all(host_booking) if row[3] == "confirmed"}
+        owners |= {row[1] for row in self.all(host_change) if row[3] == "offered"}
+        assert set(allocations) == owners
+        assert set(allocations.values()) <= {1, 2}
+
+    @invariant()
+    def nobody_has_more_than_their_mandate_allows(self):
+        """Three live holds and bookings at most under each mandate."""
+        now = micros(self.clock.now())
+        used = Counter((row[6], row[7]) for row in self.all(host_hold) if row[2] == "held" and row[9] > now)
+        used += Counter((row[7], row[8]) for row in self.all(host_booking) if row[3] != "cancelled")
+        assert not used or max(used.values()) <= 3
+
+
+Shop.TestCase.settings = settings(max_examples=40, stateful_step_count=60, deadline=None)
+TestShop = Shop.TestCase

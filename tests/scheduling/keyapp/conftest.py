@@ -1,0 +1,7 @@
+"""The movable clock."""
+
+from __future__ import annotations
+
+from sayso.testing.store import clock
+
+__all__ = ("clock",)

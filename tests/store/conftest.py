@@ -1,0 +1,8 @@
+"""Every contract test of the store runs on both engines."""
+
+from __future__ import annotations
+
+from sayso.testing.postgres import postgres, postgres_server
+from sayso.testing.store import clock, location, store
+
+__all__ = ("clock", "location", "postgres", "postgres_server", "store")
