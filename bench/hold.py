@@ -337,6 +337,7 @@ def seed(database: Path, bookings: int) -> None:
             "offer": "o" * 1600,
             "offer_sha256": "s" * 43,
             "receipt": "r" * 2600,
+            "message": None,
         }
 
     def allocation(n: int) -> Iterator[dict[str, Any]]:

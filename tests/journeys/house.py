@@ -44,7 +44,13 @@ def environment(**more: str) -> dict[str, str]:
 def sayso(*arguments: str, answers: str = "", **more: str) -> Ran:
     """One command to its end; `answers` is what the person types."""
     done = subprocess.run(
-        [*SAYSO, *arguments], input=answers, capture_output=True, text=True, check=False, env=environment(**more)
+        [*SAYSO, *arguments],
+        input=answers,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(**more),
+        start_new_session=True,  # no terminal of the tester's may answer for this person
     )
     assert "Traceback" not in done.stderr, done.stderr
     return Ran(done.returncode, done.stdout, done.stderr)

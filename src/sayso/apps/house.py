@@ -19,6 +19,7 @@ from sayso.apps.home import Home
 from sayso.apps.keys import AGENT, LEDGER, PRINCIPAL, has_keys
 from sayso.apps.watching import Watch, WatchingFetcher
 from sayso.control.adapters.own_loop import OwnLoop
+from sayso.control.grants import GrantConsent
 from sayso.control.hub.hub import Hub
 from sayso.control.hub.registry import Registry as Adapters
 from sayso.control.provider.contract import Provider
@@ -27,6 +28,7 @@ from sayso.core.ids import Ids, SystemIds
 from sayso.core.instants import write_local
 from sayso.core.refusal import Refused
 from sayso.governance.acts import Registry
+from sayso.governance.consent import ConsentSource
 from sayso.governance.kernel import Kernel
 from sayso.ledger.ledger import Ledger
 from sayso.net.fetch import Fetcher
@@ -122,7 +124,8 @@ async def open_house(
             operations = Operations(assistant)
             registry = Registry()
             register(registry, operations)
-            kernel = Kernel(registry, [SchedulingConsent(assistant)], ledger)
+            sources: list[ConsentSource] = [SchedulingConsent(assistant), GrantConsent(registry.acts, person=principal)]
+            kernel = Kernel(registry, sources, ledger)
             tools = GovernedTools(
                 SCHEDULING, registry, kernel, actor=guest.agent, abandon=operations.release_open_holds
             )

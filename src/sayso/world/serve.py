@@ -16,6 +16,7 @@ from pathlib import Path
 from sayso.core import strictjson
 from sayso.core.refusal import Refused
 from sayso.net.listen import LOOPBACK, serving
+from sayso.scheduling.host.tidying import keeping_tidy
 from sayso.world.hosts import HOSTS, open_host
 from sayso.world.places import lock_file, ports_file, world_folder
 from sayso.world.timekeeping import open_clock
@@ -43,6 +44,7 @@ async def serving_world(home: Path, *, port_base: int | None = None) -> AsyncIte
             ports: dict[str, str] = {}
             for number, settings in enumerate(HOSTS):
                 host = stack.enter_context(open_host(home, settings(), clock))
+                await stack.enter_async_context(keeping_tidy(host.store, clock, host.desk))
                 port = 0 if port_base is None else port_base + number
                 address = await stack.enter_async_context(serving(host.app, LOOPBACK, port))
                 ports[host.config.domain] = str(address)

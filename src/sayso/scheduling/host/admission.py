@@ -63,7 +63,7 @@ class Operation(Generic[Q, G]):
 def admit(unit: Unit, desk: Desk, operation: Operation[Q, G], call: Call[Q]) -> Answer:
     """Serves one request inside one unit of work."""
     if operation.changes:
-        unit.lock(f"host {desk.host}")
+        unit.lock(desk.lock)
     try:
         # The scope holds the host, so that hosts can be spread over several databases.
         fresh = nonces.spend(unit, f"{desk.host} {call.agent}", call.nonce, call.nonce_until)

@@ -42,6 +42,7 @@ _FIND = statement(
         _b.offer,
         _b.offer_sha256,
         _b.receipt,
+        _b.message,
     ).where(*_this)
 )
 _ADD = statement(insert(host_booking))
@@ -57,6 +58,7 @@ _SAVE = statement(
     "offer",
     "offer_sha256",
     "receipt",
+    "message",
 )
 
 
@@ -66,7 +68,7 @@ def find(view: Reading, host: str, booking_id: str) -> StoredBooking | None:
     if row is None:
         return None
     (found, hold_id, state, sequence, version, agent, principal, mandate, start_us, until_us, open_end, owner, offer,
-     sha256, receipt) = row  # fmt: skip
+     sha256, receipt, message) = row  # fmt: skip
     return StoredBooking(
         booking_id=found,
         hold_id=hold_id,
@@ -84,6 +86,7 @@ def find(view: Reading, host: str, booking_id: str) -> StoredBooking | None:
         owner=owner,
         offer=Signed(offer, sha256),
         receipt=receipt,
+        message=message,
     )
 
 
@@ -121,6 +124,7 @@ def _changing(booking: StoredBooking) -> dict[str, str | int]:
         "offer": booking.offer.token,
         "offer_sha256": booking.offer.sha256,
         "receipt": booking.receipt,
+        "message": booking.message,
     }
 
 

@@ -51,6 +51,11 @@ class Desk:
     def host(self) -> str:
         return self.profile.host
 
+    @property
+    def lock(self) -> str:
+        """What serialises every change of this host's state across processes; taken before `unit.now` is read."""
+        return f"host {self.host}"
+
     def record(self, unit: Unit, drafts: Iterable[Draft]) -> None:
         """Chains the records of one decision."""
         for draft in drafts:

@@ -81,7 +81,7 @@ def _cancel(unit: Unit, desk: Desk, call: Call[CancelRequest], found: _Booked) -
         bookings.own_offer(made.offer.token),
         bookings.own_receipt(made.receipt),
         desk.pen,
-        CancelBooking(checked=found.checked, receipt_id=desk.ids.new("r")),
+        CancelBooking(checked=found.checked, receipt_id=desk.ids.new("r"), message=call.request.message),
         unit.now,
     )
     coupling = COUPLED[decision.state.standing.state]

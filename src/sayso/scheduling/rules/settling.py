@@ -47,7 +47,8 @@ BOOKING_CANCELLED = declare("booking.cancelled", "A booking was called off; the 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredBooking:
     """A booking as it is kept. `hold_id` is the family of its time, `owner` the hold or change whose rows it stands on,
-    `mandate` the jti it counts under with `principal`; `offer` is the contract in force, `receipt` the newest one.
+    `mandate` the jti it counts under with `principal`; `offer` is the contract in force, `receipt` the newest one,
+    `message` what the guest said to the host when calling it off.
     """
 
     booking_id: str
@@ -59,6 +60,7 @@ class StoredBooking:
     owner: str
     offer: Signed
     receipt: str
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +75,11 @@ class ConfirmHold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CancelBooking:
-    """The guest calls it off under this mandate."""
+    """The guest calls it off under this mandate, perhaps with words for the host."""
 
     checked: Checked
     receipt_id: str
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +212,7 @@ def cancel(
     receipt = pen.sign_receipt(
         draw_receipt(view, terms, act="cancelled", consent=last.consent, receipt_id=command.receipt_id, now=now)
     )
-    after = replace(made, standing=standing, receipt=receipt.token)
+    after = replace(made, standing=standing, receipt=receipt.token, message=command.message)
     return Decision(
         state=after,
         records=(booking_record(BOOKING_CANCELLED, after, command.checked, receipt),),

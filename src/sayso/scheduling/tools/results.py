@@ -179,6 +179,7 @@ def booking_result(
         "booking_id": booking.booking_id,
         **_terms(claims, identity),
         "host": booking.host,
+        "service_id": claims.service.id,
         "status": booking.state,
         "user_signed": _USER_SIGNED[booking.approved],
         "offer_sha256": sha256_b64u(booking.offer),
@@ -189,9 +190,7 @@ def booking_result(
         return answer
     period = spoken_period(claims.retention)
     answer["records"] = f"{identity.title} keeps the booking details for {period} after the booking."
-    answer["cancelling"] = (
-        "Free until it starts, with cancel_booking; change_booking moves it."
-        if managed
-        else "Free until it starts; the person is asked to sign for it then."
-    )
+    signed = "" if managed else "; the person is asked to sign for it then"
+    answer["cancelling"] = f"Cancelling is free until it starts{signed}."
+    answer["next"] = "cancel_booking calls it off, change_booking moves it."
     return answer

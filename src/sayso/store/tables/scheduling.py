@@ -107,6 +107,7 @@ host_booking = Table(
     Column("offer", Text, nullable=False),  # the contract in force
     Column("offer_sha256", Text, nullable=False),
     Column("receipt", Text, nullable=False),  # the newest one
+    Column("message", Text),  # the guest's words with a cancellation: for the host's eyes, in no receipt
     PrimaryKeyConstraint("host", "booking_id"),
     Index(None, "host", "principal", "mandate"),
 )
