@@ -111,7 +111,7 @@ def save(unit: Unit, host: str, booking: StoredBooking) -> None:
     unit.execute(_SAVE, {"of_host": host, "of_booking": booking.booking_id, **_changing(booking)})
 
 
-def _changing(booking: StoredBooking) -> dict[str, str | int]:
+def _changing(booking: StoredBooking) -> dict[str, str | int | None]:
     standing = booking.standing
     return {
         "state": standing.state.value,
