@@ -293,11 +293,14 @@ class Writer:
         run("INSERT INTO replay_slots VALUES (?, ?, ?, NULL, NULL)", (digest, b"f" * 64, at))
         run("UPDATE replay_slots SET status = ?, body = ? WHERE scope = ?", (201, b"a" * 2010, digest))
         run(
-            "INSERT INTO host_hold VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            ("h", digest, "held", 1, "oil", "agent", "principal", digest, 1, at, at, token, digest, None, None),
+            "INSERT INTO host_hold VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            ("h", digest, "held", 1, "oil", "agent", "principal", digest, 1, at, at, token, digest, None, None, None),
         )
         for seat in ("bay", "technician"):
-            run("INSERT INTO host_allocation VALUES (?, ?, ?, ?, ?, ?, ?)", ("h", at, seat, digest, digest, at + 1, at))
+            run(
+                "INSERT INTO host_allocation VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                ("h", at, seat, digest, digest, at + 1, at, "agent"),
+            )
         run(
             "INSERT OR REPLACE INTO ledger_head VALUES (?, ?, ?, ?, ?, ?, ?)",
             ("log", n, b"h" * 32, b"f" * 320, 0, 0, None),
@@ -351,6 +354,7 @@ def seed(database: Path, bookings: int) -> None:
                 "family": f"h_{n}",
                 "end_us": at + hour,
                 "expires_us": None,
+                "origin": "agent",
             }
 
     with open_store(database, clock) as store:

@@ -18,7 +18,7 @@ from sayso.control.loop import machine as loop_run
 from sayso.control.protocol import machine as protocol
 from sayso.control.provider import machine as inference
 from sayso.ledger.rules.kinds import KINDS
-from sayso.scheduling.rules import booking, change, hold
+from sayso.scheduling.rules import booking, change, hold, waitlist
 from sayso.scheduling.tools.printed import PRINTED as SCHEDULING
 
 MACHINES: tuple[tuple[str, Any, Mapping[Any, Any]], ...] = (
@@ -31,6 +31,7 @@ MACHINES: tuple[tuple[str, Any, Mapping[Any, Any]], ...] = (
     ("Hold", hold, hold.TABLE),
     ("Booking", booking, booking.TABLE),
     ("Change offer", change, change.TABLE),
+    ("Waitlist entry", waitlist, waitlist.TABLE),
 )
 
 

@@ -46,7 +46,7 @@ async def ask_through(home: Path, alter: Callable[[str, bytes], bytes]) -> Ran:
     with running("world", "serve", "--home", str(home), "--json") as (_, line):
         ports = strictjson.parse(line.encode())["ports"]
         async with tampering_with(ports[MAPLE], alter) as address:
-            ports_file(home).write_bytes(strictjson.encode({MAPLE: str(address)}))
+            ports_file(home).write_bytes(strictjson.encode({**ports, MAPLE: str(address)}))
             return await anyio.to_thread.run_sync(lambda: ask(home, ASKS, answers="y\ny\n"))
 
 

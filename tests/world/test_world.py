@@ -16,8 +16,11 @@ from sayso.ledger.ledger import Ledger
 from sayso.net.fetch import Fetcher
 from sayso.net.signing import SignedClient
 from sayso.proof.keys import PrivateKey
+from sayso.scheduling.guest.discovery import HostDocuments
 from sayso.scheduling.host.config import build_profile
 from sayso.scheduling.host.documents import discovery_bytes
+from sayso.scheduling.terms.consent_text import verified_identity
+from sayso.scheduling.terms.discovery import Notes
 from sayso.scheduling.terms.discovery_checks import verify_discovery
 from sayso.store.open import open_store
 from sayso.store.vault import Vault
@@ -77,6 +80,28 @@ def test_maple_street_is_the_shop_of_the_paper():
         ["Alex", "Robin"],
     )
     assert SAM.asks == "Book my oil change Thursday around 1 PM, under $100"
+
+
+@pytest.mark.req("SCH-366", "SCH-367", "SCH-372", "SCH-035")
+async def test_two_hosts_are_found_through_chairly(home):
+    """Fades on Queen by its name alone, Harbourview Dental by its own domain, both with their endpoint at Chairly."""
+    async with serving_world(home) as ports, Fetcher(ports) as fetcher:
+        documents = HostDocuments(fetcher, open_clock(home))
+        fades = await documents.document("fades-on-queen@chairly.example")
+        dentist = await documents.document("harbourviewdental.example")
+    assert [verified_identity(each).said for each in (fades, dentist)] == [
+        "Fades on Queen, listed by chairly.example",
+        "Harbourview Dental (harbourviewdental.example)",
+    ]
+    assert [each.endpoint for each in (fades, dentist)] == [
+        "https://chairly.example/hosts/fades-on-queen/schcp/v0",
+        "https://chairly.example/hosts/harbourview-dental/schcp/v0",
+    ]
+    assert (dentist.timezone, dentist.policies.closed_mandate, dentist.policies.notes) == (
+        "America/Vancouver",
+        "always",
+        Notes(accepted=False, instead="Fill in our own intake form when you arrive."),
+    )
 
 
 @pytest.mark.req("SCH-374")

@@ -14,9 +14,10 @@ from zoneinfo import ZoneInfo
 
 import anyio
 
+from sayso.apps.attestations import read_attestations
 from sayso.apps.governed_tools import GovernedTools
 from sayso.apps.home import Home
-from sayso.apps.keys import AGENT, LEDGER, PRINCIPAL, has_keys
+from sayso.apps.keys import AGENT, LEDGER, PRINCIPAL, has_keys, status_key
 from sayso.apps.watching import Watch, WatchingFetcher
 from sayso.control.adapters.own_loop import OwnLoop
 from sayso.control.grants import GrantConsent
@@ -35,12 +36,14 @@ from sayso.net.fetch import Fetcher
 from sayso.scheduling.guest.party import Guest
 from sayso.scheduling.guest.receipting import ledger_recorder
 from sayso.scheduling.keyapp.app import KeyApp
+from sayso.scheduling.keyapp.issued import Issued, StatusPlace
 from sayso.scheduling.terms.identity import principal_urn
 from sayso.scheduling.tools.acts import register
 from sayso.scheduling.tools.assistant import Assistant
 from sayso.scheduling.tools.consent import SchedulingConsent
 from sayso.scheduling.tools.operations import Operations
 from sayso.store.open import open_store
+from sayso.store.unit import Store
 from sayso.store.vault import Vault
 
 __all__ = ("LOOP", "House", "Wishes", "log_name", "open_house", "open_hub", "system_message")
@@ -70,6 +73,7 @@ class House:
     ledger: Ledger
     guest: Guest
     operations: Operations
+    kernel: Kernel
     key_app: KeyApp
     loop: OwnLoop
 
@@ -145,7 +149,17 @@ async def open_house(
                     ledger=ledger,
                     guest=guest,
                     operations=operations,
-                    key_app=KeyApp(vault, fetcher, home.clock, ids, name=PRINCIPAL, agent=guest.agent),
+                    kernel=kernel,
+                    key_app=KeyApp(
+                        vault,
+                        fetcher,
+                        home.clock,
+                        ids,
+                        name=PRINCIPAL,
+                        agent=guest.agent,
+                        attestations=read_attestations(home.path),
+                        issued=open_issued(home, vault, store, ids),
+                    ),
                     loop=loop,
                 )
             finally:
@@ -155,6 +169,13 @@ async def open_house(
 def open_hub(house: House) -> Hub:
     """The house's hub, to be entered: our own loop is its one adapter."""
     return Hub(Adapters({LOOP: house.loop}), clock=house.home.clock, ids=house.ids)
+
+
+def open_issued(home: Home, vault: Vault, store: Store, ids: Ids) -> Issued:
+    """What this home's key app signed; with a public origin in the settings it can be taken back there."""
+    origin = home.settings.keyapp_origin
+    place = None if origin is None else StatusPlace(origin=origin, key=status_key(vault).public)
+    return Issued(store, ids, vault.public(PRINCIPAL).thumbprint, place)
 
 
 def log_name(vault: Vault) -> str:

@@ -7,11 +7,13 @@ and is not: what it signs is worth nothing without a mandate (docs/decisions/000
 from __future__ import annotations
 
 from sayso.core.refusal import Refused
+from sayso.proof.keys import PrivateKey
 from sayso.store.vault import Vault
 
-__all__ = ("AGENT", "LEDGER", "PRINCIPAL", "has_keys", "make_keys")
+__all__ = ("AGENT", "LEDGER", "PRINCIPAL", "STATUS", "has_keys", "make_keys", "status_key")
 
 PRINCIPAL, LEDGER, AGENT = "principal", "ledger", "agent"
+STATUS = "status"
 _LOCKED = (PRINCIPAL, LEDGER)
 
 
@@ -33,3 +35,12 @@ def make_keys(vault: Vault, passphrase: str | None) -> None:
             vault.create(name, passphrase=passphrase)
     if AGENT not in have:
         vault.create(AGENT, passphrase=None)
+
+
+def status_key(vault: Vault) -> PrivateKey:
+    """The key that tells hosts what was taken back, made when it is first needed. It signs no mandate, so it is not
+    locked: the key app answers while its owner sleeps.
+    """
+    if STATUS not in vault.names():
+        vault.create(STATUS, passphrase=None)
+    return vault.signer(STATUS)

@@ -6,8 +6,10 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from sayso.core.refusal import Refused
 
@@ -24,10 +26,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     `resolve` maps names of a test internet to loopback ports (`"shop.example" = "127.0.0.1:8443"`): plain HTTP goes to
     exactly that port while https URLs are what is signed. Nothing remote can add to it.
     `zone` is the person's IANA time zone; without it the machine's is taken.
+    `keyapp_origin` is the public https origin that leads to `sayso keyapp serve`; without it what is signed cannot be
+    taken back, and says so.
     """
 
     resolve: Mapping[str, str] = {}
     zone: str | None = None
+    keyapp_origin: Annotated[str, Meta(pattern=r"^https://[a-z0-9.-]+$")] | None = None
 
 
 def default_home() -> Path:

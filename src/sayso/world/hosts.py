@@ -1,13 +1,14 @@
-"""The hosts of the world, and how one of them is opened in its own folder.
+"""The hosts of the world, and how they are opened, each in its own folder.
 
 A host's keys and receipts are its own: the folder is a home like any other, unlocked because nobody's consent hangs on
-it. Settings come from code each time it is opened, state from its database.
+it. Settings come from code each time it is opened, state from its database. The hosts of one operator share the
+operator's database, as they would at a real one: it counts some things across them (SCH-118).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,19 +18,26 @@ from starlette.types import ASGIApp
 from sayso.core.clock import Clock
 from sayso.core.ids import SystemIds
 from sayso.proof.keys import PrivateKey
-from sayso.scheduling.host.config import HostConfig
+from sayso.scheduling.host.config import HostConfig, host_name
 from sayso.scheduling.host.desk import Desk, open_desk
-from sayso.scheduling.host.http import host_app
+from sayso.scheduling.host.http import document_app, host_app
+from sayso.scheduling.host.operator import OperatorConfig, ServedHost, operator_app
 from sayso.store.open import open_store
 from sayso.store.unit import Store
 from sayso.store.vault import Vault
+from sayso.world.chairly import CHAIRLY
+from sayso.world.fades_on_queen import fades_on_queen
+from sayso.world.harbourview_dental import harbourview_dental
 from sayso.world.maple_street import maple_street_auto
 from sayso.world.places import host_folder
 
-__all__ = ("HOSTS", "OpenHost", "open_host")
+__all__ = ("HOSTS", "OPERATORS", "OpenHost", "host_names", "open_host", "open_world")
 
-HOSTS: Final[tuple[Callable[[], HostConfig], ...]] = (maple_street_auto,)
-"""Who lives in the world, in the order of their ports."""
+HOSTS: Final[tuple[Callable[[], HostConfig], ...]] = (maple_street_auto, fades_on_queen, harbourview_dental)
+"""Who can be booked in the world."""
+
+OPERATORS: Final = (CHAIRLY,)
+"""Who runs endpoints for others."""
 
 _OFFERS, _LEDGER = "host", "ledger"
 _DATABASE = "sayso.db"
@@ -45,17 +53,67 @@ class OpenHost:
     app: ASGIApp
 
 
+@dataclass(frozen=True, slots=True)
+class OpenWorld:
+    """Everything the world serves: each origin's application by its name, in the order of their ports."""
+
+    origins: dict[str, ASGIApp]
+    hosts: tuple[OpenHost, ...]
+
+
+def host_names() -> tuple[str, ...]:
+    """The global names of everybody who can be booked."""
+    return tuple(host_name(settings()) for settings in HOSTS)
+
+
+@contextmanager
+def open_world(home: Path, clock: Clock) -> Iterator[OpenWorld]:
+    """Opens every host and operator. A host with a domain and an operator has two origins: its document is its own."""
+    configs = [settings() for settings in HOSTS]
+    with ExitStack() as stack:
+        hosts = [stack.enter_context(open_host(home, each, clock)) for each in configs if each.operator is None]
+        origins = {host.config.domain: host.app for host in hosts}
+        for operator in OPERATORS:
+            store = stack.enter_context(_store(home, operator.domain.partition(".")[0], clock))
+            served = [_open(home, each, store, clock) for each in configs if each.operator == operator.domain]
+            origins |= _operator_origins(operator, served, clock)
+            hosts += served
+        yield OpenWorld(origins, tuple(hosts))
+
+
+def _operator_origins(operator: OperatorConfig, served: list[OpenHost], clock: Clock) -> dict[str, ASGIApp]:
+    listed = [ServedHost(host.config, host.desk, host.store) for host in served]
+    own = {host.config.domain: host.app for host in served if host.config.domain != operator.domain}
+    return {operator.domain: operator_app(operator, listed, clock), **own}
+
+
 @contextmanager
 def open_host(home: Path, config: HostConfig, clock: Clock) -> Iterator[OpenHost]:
     """Opens a host in its own folder, making its keys the first time; closes its store at the end."""
-    folder = host_folder(home, config.id)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    vault = Vault(folder, clock)
+    with _store(home, config.id, clock) as store:
+        yield _open(home, config, store, clock)
+
+
+def _open(home: Path, config: HostConfig, store: Store, clock: Clock) -> OpenHost:
+    """`app` is what the host's own domain serves; of a host without one its operator serves everything."""
+    vault = Vault(_folder(home, config.id), clock)
     signer = _key(vault, _OFFERS)
     log = f"sayso/{_key(vault, _LEDGER).public.thumbprint}"
     desk = open_desk(config, signer, SystemIds(), log=log)
-    with open_store(folder / _DATABASE, clock) as store:
-        yield OpenHost(config, desk, store, host_app(config, desk, store, clock))
+    app = host_app(config, desk, store, clock) if config.operator is None else document_app(config, desk)
+    return OpenHost(config, desk, store, app)
+
+
+def _folder(home: Path, name: str) -> Path:
+    folder = host_folder(home, name)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def _store(home: Path, name: str, clock: Clock) -> Iterator[Store]:
+    with open_store(_folder(home, name) / _DATABASE, clock) as store:
+        yield store
 
 
 def _key(vault: Vault, name: str) -> PrivateKey:

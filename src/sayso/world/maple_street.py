@@ -9,7 +9,18 @@ from __future__ import annotations
 
 from sayso.core.money import MoneyText
 from sayso.scheduling.host.config import HostConfig, UnitConfig, Weekday
-from sayso.scheduling.terms.discovery import Confirmation, Contact, HoldLimits, Notes, Policies, Service, Tax
+from sayso.scheduling.terms.discovery import (
+    Confirmation,
+    Contact,
+    HoldLimits,
+    Notes,
+    Policies,
+    Service,
+    Tax,
+    Trust,
+    WaitlistLimits,
+)
+from sayso.world.phonecheck import PHONECHECK
 
 __all__ = ("maple_street_auto",)
 
@@ -43,6 +54,8 @@ def maple_street_auto() -> HostConfig:
             replay_window="P1D",
         ),
         taxes=(Tax(title="HST 13%", basis_points=1300),),
+        waitlist=WaitlistLimits(max_entries_per_agent=5),
+        trust=Trust(attesters=(PHONECHECK,)),
     )
 
 

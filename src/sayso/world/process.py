@@ -21,7 +21,9 @@ from sayso.core.refusal import PeerUnreachable, Refused
 from sayso.net.child import Child, Program, spawn
 from sayso.net.environment import child_environment
 from sayso.net.fetch import Fetcher
-from sayso.scheduling.terms.discovery import WELL_KNOWN, Discovery
+from sayso.scheduling.host.config import HostConfig, host_name
+from sayso.scheduling.terms.discovery import Discovery
+from sayso.scheduling.terms.operator import document_url
 from sayso.store.vault import Vault
 from sayso.world.hosts import HOSTS
 from sayso.world.places import host_folder, ports_file
@@ -109,15 +111,16 @@ async def find_world(home: Path) -> Mapping[str, str] | None:
         async with Fetcher(ports) as fetcher:
             for settings in HOSTS:
                 config = settings()
-                await _check(fetcher, config.domain, Vault(host_folder(home, config.id), open_clock(home)))
+                await _check(fetcher, config, Vault(host_folder(home, config.id), open_clock(home)))
     except (OSError, Refused, PeerUnreachable):
         return None
     return ports
 
 
-async def _check(fetcher: Fetcher, domain: str, vault: Vault) -> None:
+async def _check(fetcher: Fetcher, config: HostConfig, vault: Vault) -> None:
     """That what answers under the name publishes this home's key. Refused or PeerUnreachable otherwise."""
-    response = await fetcher.get(f"https://{domain}{WELL_KNOWN}")
+    name = host_name(config)
+    response = await fetcher.get(document_url(name, config.operator))
     document = strictjson.decode(response.body, Discovery)
     if vault.public("host").thumbprint not in {key.kid for key in document.keys}:
-        raise PeerUnreachable(domain, "somebody else answers there")
+        raise PeerUnreachable(name, "somebody else answers there")

@@ -1,4 +1,4 @@
-"""Running the world: each host a real HTTP server on a loopback port, published by name while it runs.
+"""Running the world: each origin a real HTTP server on a loopback port, published by name while it runs.
 
 One process serves a world at a time, which a lock on a file decides, so a crash leaves nothing that has to be cleaned
 up by hand. `ports.json` appears whole once every host answers, and is gone when the process ends as it should; after a
@@ -15,9 +15,12 @@ from pathlib import Path
 
 from sayso.core import strictjson
 from sayso.core.refusal import Refused
+from sayso.net.fetch import Fetcher
 from sayso.net.listen import LOOPBACK, serving
+from sayso.scheduling.host.returning import keeping_returned
+from sayso.scheduling.host.telling import keeping_told
 from sayso.scheduling.host.tidying import keeping_tidy
-from sayso.world.hosts import HOSTS, open_host
+from sayso.world.hosts import open_world
 from sayso.world.places import lock_file, ports_file, world_folder
 from sayso.world.timekeeping import open_clock
 
@@ -28,7 +31,7 @@ __all__ = ("serving_world",)
 async def serving_world(home: Path, *, port_base: int | None = None) -> AsyncIterator[Mapping[str, str]]:
     """Serves every host of a home's world while the block runs; which name answers at which address.
 
-    With `port_base` the hosts take ports from there on, in their order; otherwise free ones.
+    With `port_base` the origins take ports from there on, in their order; otherwise free ones.
     Refused: `world_is_running`, `home_not_private`, `port_in_use`.
     """
     folder = world_folder(home)
@@ -41,13 +44,18 @@ async def serving_world(home: Path, *, port_base: int | None = None) -> AsyncIte
         clock = open_clock(home)
         ports_file(home).unlink(missing_ok=True)
         async with AsyncExitStack() as stack:
-            ports: dict[str, str] = {}
-            for number, settings in enumerate(HOSTS):
-                host = stack.enter_context(open_host(home, settings(), clock))
+            world = stack.enter_context(open_world(home, clock))
+            for host in world.hosts:
                 await stack.enter_async_context(keeping_tidy(host.store, clock, host.desk))
+            ports: dict[str, str] = {}
+            for number, (name, app) in enumerate(world.origins.items()):
                 port = 0 if port_base is None else port_base + number
-                address = await stack.enter_async_context(serving(host.app, LOOPBACK, port))
-                ports[host.config.domain] = str(address)
+                ports[name] = str(await stack.enter_async_context(serving(app, LOOPBACK, port)))
+            fetcher = await stack.enter_async_context(Fetcher(ports))
+            for host in world.hosts:
+                host.desk.statuses.ask_through(fetcher, clock)
+                await stack.enter_async_context(keeping_told(host.store, clock, host.desk, fetcher))
+                await stack.enter_async_context(keeping_returned(host.store, clock, host.desk, fetcher))
             _publish(home, ports)
             try:
                 yield ports

@@ -83,8 +83,8 @@ def book(store):
 
 async def test_hosts_mandates_holds_bookings_and_changes_come_back_as_they_were_kept(book):
     """Each document whole."""
-    await book.keep_host("maplestreetauto.example", HOST)
-    await book.keep_host("maplestreetauto.example", HOST)
+    await book.keep_host(KnownHost(domain="maplestreetauto.example", host=HOST))
+    await book.keep_host(KnownHost(domain="maplestreetauto.example", host=HOST))
     await book.keep_mandate(MANDATE, quiet)
     await book.keep_hold(HOLD, quiet, intent="x")
     await book.keep_change(CHANGE, quiet, intent="x")

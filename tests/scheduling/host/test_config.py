@@ -7,9 +7,10 @@ from sayso.core.refusal import Refused
 from sayso.proof.keys import PrivateKey
 from sayso.scheduling.host.config import UnitConfig, build_profile, host_name
 from sayso.scheduling.host.documents import discovery_bytes, discovery_of
-from sayso.scheduling.terms.discovery import Confirmation
+from sayso.scheduling.terms.discovery import Confirmation, ServiceArea, Trust, WalkIns
 from sayso.scheduling.terms.discovery_checks import verify_discovery
 from sayso.world.maple_street import maple_street_auto
+from sayso.world.phonecheck import PHONECHECK
 
 KEY = PrivateKey.from_seed(b"k" * 32).public
 
@@ -57,10 +58,19 @@ CASES = {
     "hours past midnight": (hours("18:00-25:00"), "$.units[bay-1].hours.mon"),
     "hours that overlap": (hours("08:00-12:00", "11:00-18:00"), "$.units[bay-1].hours.mon"),
     "hours out of order": (hours("13:00-18:00", "08:00-12:00"), "$.units[bay-1].hours.mon"),
+    "walk-ins of a type nobody has": (
+        policies(walk_ins=(WalkIns(type="lift", keep=1, days=("sat",)),)),
+        "$.policies.walk_ins",
+    ),
+    "areas of a service at the host": (service(areas=(ServiceArea(country="CA"),)), "$.services[oil-change]"),
+    "one attester twice": (changed(trust=Trust(attesters=(PHONECHECK, PHONECHECK))), "$.trust.attesters"),
     "a step of nothing": (policies(slot_step="PT0S"), "$.policies.slot_step"),
     "retention of a year": (policies(retention="P1Y"), "$"),
-    "approval": (policies(confirmation=Confirmation(mode="approval", answer_within="PT2H")), "$.policies.confirmation"),
-    "contacts only": (policies(access="contacts"), "$.policies.access"),
+    "an answer within nothing": (
+        policies(confirmation=Confirmation(mode="approval", answer_within="PT0S")),
+        "$.policies.confirmation",
+    ),
+    "an answer without a deadline": (policies(confirmation=Confirmation(mode="approval")), "$.policies.confirmation"),
     "a person": (changed(kind="person"), "$.kind"),
 }
 
@@ -95,3 +105,13 @@ def test_a_lunch_break_and_a_late_evening_are_hours_like_any_other():
     profile = build_profile(hours("08:00-12:00", "13:00-24:00"))
     assert profile.premises.units[0].week[0] == ((480, 720), (780, 1440))
     assert profile.premises.units[0].week[6] == ()
+
+
+@pytest.mark.req("SCH-112", "SCH-128")
+def test_a_unit_may_take_another_number_on_each_weekday():
+    """One where nothing is said; the seats are as many as on the fullest day."""
+    units = (UnitConfig(id="chairs", type="chair", hours={"fri": ("10:00-19:00",)}, capacity={"fri": 3, "sat": 2}),)
+    services = (replace(maple_street_auto().services[0], needs=("chair",), choose_from=()),)
+    profile = build_profile(changed(units=units, services=services))
+    assert [seat.id for seat in profile.premises.seats["chair"]] == ["chairs/1", "chairs/2", "chairs/3"]
+    assert profile.premises.units[0].seats_on == (1, 1, 1, 1, 3, 2, 1)

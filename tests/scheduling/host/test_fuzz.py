@@ -1,4 +1,4 @@
-"""Random lives of a small shop: holds, releases, confirms, cancellations, moves, retries and time passing.
+"""Random lives of a small shop: holds, confirms, moves, waiting, new keys, edited policies, lost answers, time passing.
 
 Played through the same unit of work as a request (`admission.admit`), on a real database, with real mandates. What has
 to hold after every step stands in the invariants.
@@ -10,9 +10,11 @@ from datetime import timedelta
 from itertools import combinations
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
+from msgspec.structs import replace
 
 from sayso.core import strictjson
 from sayso.core.clock import ManualClock
@@ -28,7 +30,7 @@ from sayso.scheduling.rules.spans import micros
 from sayso.scheduling.terms.codes import BY_REASON
 from sayso.scheduling.terms.mandate_checks import verify_mandate
 from sayso.store.statements import statement
-from sayso.store.tables.scheduling import host_allocation, host_booking, host_change, host_hold
+from sayso.store.tables.scheduling import host_allocation, host_booking, host_change, host_hold, host_waitlist
 from sayso.testing.store import START, fresh_store
 from tests.scheduling.host.town import HOST_KEY, Guest, one_bay
 
@@ -43,13 +45,15 @@ class Shop(RuleBasedStateMachine):
     holds = Bundle("holds")
     bookings = Bundle("bookings")
     offers = Bundle("offers")
+    entries = Bundle("entries")
 
     @initialize()
     def open(self):
         self.folder = tempfile.TemporaryDirectory()
         self.clock = ManualClock(START)
         self.store = fresh_store(Path(self.folder.name), self.clock)
-        self.desk = open_desk(one_bay(), HOST_KEY, CountingIds())
+        self.minted = CountingIds()
+        self.desk = open_desk(one_bay(), HOST_KEY, self.minted)
         self.people = [PrivateKey.from_seed(bytes([n]) * 32) for n in (1, 2, 3)]
         self.agents = [PrivateKey.from_seed(bytes([n]) * 32) for n in (11, 12, 13)]
         self.ids = CountingIds()
@@ -81,7 +85,7 @@ class Shop(RuleBasedStateMachine):
 
     def send(self, who, method, path, mandate, request, **named):
         """One request through its unit of work; what it is answered."""
-        body = strictjson.encode(request)
+        body = b"" if request is None else strictjson.encode(request)
         filled = path.format(**named)
         self.sent.append((who, method, path, mandate, request, named))
         operation = ROUTES[path][method]
@@ -93,7 +97,7 @@ class Shop(RuleBasedStateMachine):
             body_sha256=sha256(body),
             mandate_sha256=sha256(mandate.encode()),
             named=named,
-            request=strictjson.decode(body, operation.request),
+            request=strictjson.decode(body or b"{}", operation.request),
             presented=verify_mandate(mandate),
         )
         answer = self.store.run(lambda unit: admit(unit, self.desk, operation, call))
@@ -177,6 +181,42 @@ class Shop(RuleBasedStateMachine):
         named = {"booking_id": booking["booking_id"], "offer_id": offer["offer_id"]}
         self.send(who, "POST", path, self.managing(who, booking), {"idempotency_key": self.ids.new("i")}, **named)
 
+    @rule(target=entries, who=st.integers(0, 2), service=SERVICES, start=QUARTERS, hours=st.integers(1, 4))
+    def join(self, who, service, start, hours):
+        window = {"start": write_instant(start), "end": write_instant(start + timedelta(hours=hours))}
+        request = {"idempotency_key": self.ids.new("i"), "service_id": service, "window": window}
+        mandate = self.mandate(who)
+        entry = self.send(who, "POST", "/waitlist", mandate, request)
+        return multiple() if entry is None else (who, mandate, entry)
+
+    @rule(target=bookings, one=entries)
+    def take_up(self, one):
+        """A waiter looks, and confirms what is held for them."""
+        who, mandate, entry = one
+        seen = self.send(who, "GET", "/waitlist/{entry_id}", mandate, None, entry_id=entry["entry_id"])
+        if seen is None or seen.get("hold", {}).get("status") != "held":
+            return multiple()
+        return self.confirm((who, mandate, seen["hold"]))
+
+    @rule(one=consumes(entries))
+    def leave(self, one):
+        who, mandate, entry = one
+        request = {"idempotency_key": self.ids.new("i")}
+        self.send(who, "POST", "/waitlist/{entry_id}/leave", mandate, request, entry_id=entry["entry_id"])
+
+    @rule(who=st.integers(0, 2), key=st.integers(20, 200))
+    def change_agent(self, who, key):
+        """The same person with another agent: what the old one began is not the new one's."""
+        self.agents[who] = PrivateKey.from_seed(bytes([key]) * 32)
+        self.mandates.pop(who, None)
+
+    @rule(minutes=st.sampled_from([1, 3, 10]), closed=st.sampled_from(["never", "always"]))
+    def edit_policies(self, minutes, closed):
+        """The host changes its mind: what was agreed before stands as it was."""
+        config = one_bay(closed_mandate=closed)
+        holds = replace(config.policies.holds, ttl_max=f"PT{minutes}M")
+        self.desk = open_desk(replace(config, policies=replace(config.policies, holds=holds)), HOST_KEY, self.minted)
+
     @rule(which=st.integers(0, 1000))
     def say_it_again(self, which):
         """The answer was lost: the same bytes once more, at some later time."""
@@ -189,37 +229,53 @@ class Shop(RuleBasedStateMachine):
         self.clock.advance(timedelta(minutes=minutes))
 
     def all(self, table):
-        return self.store.read(lambda view: view.all(statement(table.select())))
+        """Every row of a table, by column."""
+        names = [column.name for column in table.columns]
+        rows = self.store.read(lambda view: view.all(statement(table.select())))
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     @invariant()
     def no_seat_is_taken_twice(self):
         """Invariant I-07: of any two live rows on one seat that overlap, both belong to one booking."""
         now = micros(self.clock.now())
-        names = [column.name for column in host_allocation.columns]
-        rows = [dict(zip(names, row, strict=True)) for row in self.all(host_allocation)]
-        live = [row for row in rows if row["expires_us"] is None or row["expires_us"] > now]
+        live = [row for row in self.all(host_allocation) if row["expires_us"] is None or row["expires_us"] > now]
         for one, other in combinations(live, 2):
             if one["seat"] == other["seat"] and one["family"] != other["family"]:
                 assert one["end_us"] <= other["start_us"] or other["end_us"] <= one["start_us"]
 
     @invariant()
     def what_occupies_time_is_exactly_what_is_held_booked_or_offered(self):
-        """No row is left behind, none is missing: two seats for each, one for a drop-off."""
-        allocations = Counter(row[3] for row in self.all(host_allocation))
-        owners = {row[1] for row in self.all(host_hold) if row[2] == "held"}
-        owners |= {row[12] for row in self.all(host_booking) if row[3] == "confirmed"}
-        owners |= {row[1] for row in self.all(host_change) if row[3] == "offered"}
-        assert set(allocations) == owners
+        """No row is left behind, none is missing: two seats for each, one for a drop-off.
+
+        An appointment that is over keeps what is left of its time, which is its buffer.
+        """
+        allocations = Counter(row["owner"] for row in self.all(host_allocation))
+        owners = {row["hold_id"] for row in self.all(host_hold) if row["state"] == "held"}
+        owners |= {row["owner"] for row in self.all(host_booking) if row["state"] == "confirmed"}
+        owners |= {row["offer_id"] for row in self.all(host_change) if row["state"] == "offered"}
+        over = {row["owner"] for row in self.all(host_booking) if row["state"] == "completed"}
+        assert owners <= set(allocations) <= owners | over
         assert set(allocations.values()) <= {1, 2}
 
     @invariant()
     def nobody_has_more_than_their_mandate_allows(self):
-        """Three live holds and bookings at most under each mandate."""
+        """Three live holds, bookings and waits at most under each mandate."""
         now = micros(self.clock.now())
-        used = Counter((row[6], row[7]) for row in self.all(host_hold) if row[2] == "held" and row[9] > now)
-        used += Counter((row[7], row[8]) for row in self.all(host_booking) if row[3] != "cancelled")
+        held = [row for row in self.all(host_hold) if row["state"] == "held" and row["expires_us"] > now]
+        booked = [row for row in self.all(host_booking) if row["state"] != "cancelled"]
+        waiting = [row for row in self.all(host_waitlist) if row["state"] == "waiting"]
+        used = Counter((row["principal"], row["mandate"]) for row in (*held, *booked, *waiting))
         assert not used or max(used.values()) <= 3
+
+    @invariant()
+    def an_entry_is_offered_exactly_while_its_hold_is_held(self):
+        """And taken, left or lapsed as that hold ended."""
+        holds = {row["hold_id"]: row["state"] for row in self.all(host_hold)}
+        ends = {"offered": "held", "taken": "confirmed", "left": "released", "lapsed": "expired"}
+        for entry in self.all(host_waitlist):
+            if entry["hold_id"] is not None:
+                assert holds[entry["hold_id"]] == ends[entry["state"]]
 
 
 Shop.TestCase.settings = settings(max_examples=40, stateful_step_count=60, deadline=None)
-TestShop = Shop.TestCase
+TestShop = pytest.mark.req("SCH-127", "SCH-387", "SCH-239")(Shop.TestCase)

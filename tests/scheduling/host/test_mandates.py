@@ -28,7 +28,7 @@ def set_(**members):
 CASES = {
     "none": (lambda sam: None, "mandate_missing"),
     "rubbish": (lambda sam: "a.b.c", "mandate_malformed"),
-    "a chain": (lambda sam: f"{sam.mandate()},{sam.mandate()}", "chain_unsupported"),
+    "a mandate behind another": (lambda sam: f"{sam.mandate()},{sam.mandate()}", "mandate_malformed"),
     "signed by another key": (lambda sam: sign_jws(sam.claims(), OTHER, typ=MANDATE_TYP), "mandate_signature"),
     "another typ": (lambda sam: sign_jws(sam.claims(), sam.key, typ="schcp-offer+jwt"), "mandate_malformed"),
     "another issuer": (set_(iss="urn:schcp:principal:jwk-thumbprint:" + "A" * 43), "issuer_mismatch"),
@@ -47,7 +47,7 @@ CASES = {
     "another currency": (constrained(max_price={"amount": "100.00", "currency": "USD"}), "wrong_currency"),
     "no price": (constrained(max_price=None), "price_not_covered"),
     "no number": (constrained(max_bookings=None), "limit_reached"),
-    "a status": (set_(status="https://keyapp.example/status/1"), "status_unavailable"),
+    "a status": (set_(status="https://keyapp.example/status/1", status_jwk=OTHER.public.jwk()), "status_unavailable"),
     "a shared limit": (constrained(shared_limit=True), "claim_unavailable"),
     "an unknown constraint": (constrained(max_deposit={"amount": "1.00", "currency": "CAD"}), "mandate_malformed"),
     "a payment": (set_(payment={"card": "4111"}), "mandate_malformed"),

@@ -7,14 +7,14 @@ import re
 
 import pytest
 
-from sayso.scheduling.host import allocations, bookings, changes, due, holds
+from sayso.scheduling.host import allocations, bookings, changes, due, entries, holds, reputation
 from sayso.store.engines import sqlite_library
 from sayso.store.statements import Statement
 from sayso.testing.store import fresh_file
 
 STATEMENTS = {
     f"{module.__name__.rpartition('.')[2]}{name}": value
-    for module in (allocations, bookings, changes, due, holds)
+    for module in (allocations, bookings, changes, due, entries, holds, reputation)
     for name, value in vars(module).items()
     if isinstance(value, Statement)
 }

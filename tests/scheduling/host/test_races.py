@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import AsyncExitStack, contextmanager
+from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from sayso.scheduling.rules.premises import Seat
 from sayso.scheduling.rules.spans import instant
 from sayso.store.failures import Taken
 from sayso.store.open import open_store
-from tests.scheduling.host.town import DOMAIN, Guest, one_bay, open_town, read
+from tests.scheduling.host.town import DOMAIN, Guest, one_bay, open_town, read, reason
 from tests.scheduling.rules.shop import UNITS, at
 
 pytestmark = pytest.mark.anyio
@@ -66,8 +67,8 @@ def servers(location, count):
 
 @pytest.mark.req("SCH-122", "SCH-388")
 async def test_the_same_across_processes_on_one_database(location, clock):
-    """Three processes, ten guests spread over them, the same one winner."""
-    with servers(location, 3) as ports:
+    """Ten processes on one SQLite file, three on one Postgres; ten guests spread over them, the same one winner."""
+    with servers(location, 3 if location.startswith("postgresql://") else 10) as ports:
         async with AsyncExitStack() as stack:
             fetchers = [await stack.enter_async_context(Fetcher({DOMAIN: f"127.0.0.1:{port}"})) for port in ports]
             guests = []
@@ -77,6 +78,29 @@ async def test_the_same_across_processes_on_one_database(location, clock):
                 guests.append(Guest(signed, PrivateKey.generate(), agent, clock))
             answers = await asyncio.gather(*(guest.hold(guest.mandate()) for guest in guests))
     assert outcomes(answers) == {"held": 1, "slot_taken": 9}
+
+
+@pytest.mark.req("SCH-120", "SCH-127", "SCH-388")
+async def test_with_the_allocator_blind_postgres_still_keeps_the_second_hold_out(postgres, clock, monkeypatch):
+    """The first line is switched off: every picture is empty. The second hold is refused whole, and nothing is half
+    written; with the first line back, the same guest is told what is free.
+    """
+    seeing = allocations.read_picture
+
+    def blind(view, host, premises, span):
+        return replace(seeing(view, host, premises, span), busy=())
+
+    with open_store(postgres.url, clock) as store:
+        async with open_town(store, clock, one_bay()) as town:
+            read(await (first := town.guest()).hold(first.mandate()), 201)
+            before = await town.rows()
+            monkeypatch.setattr(allocations, "read_picture", blind)
+            second = town.guest()
+            mandate, key = second.mandate(), {"idempotency_key": "hold-0001"}
+            assert reason(await second.hold(mandate, **key), 503) == "unavailable"
+            assert await town.rows() == before
+            monkeypatch.setattr(allocations, "read_picture", seeing)
+            assert reason(await second.hold(mandate, **key), 409) == "slot_taken"
 
 
 @pytest.mark.req("SCH-120", "SCH-127")

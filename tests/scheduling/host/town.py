@@ -63,6 +63,7 @@ class Guest:
     agent: PrivateKey
     clock: Clock
     host: str = HOST
+    base: str = BASE
     ids: SystemIds = field(default_factory=SystemIds)
 
     @property
@@ -125,7 +126,7 @@ class Guest:
         extra = [(name.replace("_", "-"), value) for name, value in headers.items()]
         if mandate is not None:
             extra.append(("SchCP-Mandate", mandate))
-        return await self.client.send(method, BASE + path, data, extra_headers=extra)
+        return await self.client.send(method, self.base + path, data, extra_headers=extra)
 
     async def hold(self, mandate: str, **changed: Any) -> Response:
         body = {

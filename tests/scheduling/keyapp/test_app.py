@@ -125,7 +125,7 @@ async def test_there_is_no_call_that_signs_a_hash_or_words():
         for name, member in vars(KeyApp).items()
         if not name.startswith("_") and callable(member)
     }
-    assert calls == {"present": ["kind", "document"], "sign": ["shown", "mode"]}
+    assert calls == {"present": ["kind", "document"], "sign": ["shown", "mode"], "issue": ["shown", "mode"]}
 
 
 @pytest.mark.req("SCH-104", "SCH-105")
@@ -216,7 +216,6 @@ async def test_an_offer_to_somebody_else_or_of_another_agent_is_not_shown(app):
         ("limits", lambda: draft(lifetime="PT0S")),
         ("limits", lambda: draft(lifetime="P1M")),
         ("limits", lambda: draft(max_price=money("100.0"))),
-        ("limits", lambda: draft(host="other-shop@maplestreetauto.example")),
         ("limits", lambda: draft(window={**LIMITS["window"], "not_after": "2026-10-12T15:45:00-04:00"})),
         ("limits", lambda: draft(window={**LIMITS["window"], "not_after": "2026-10-15T11:00:00-04:00"})),
         ("offer", lambda: b"A" * 43),
@@ -233,6 +232,16 @@ async def test_an_offer_to_somebody_else_or_of_another_agent_is_not_shown(app):
 async def test_a_document_that_does_not_hold_is_not_shown(app, kind, data):
     """Prose, hashes, unknown members, altered bytes, limits that make no sense."""
     assert await refused_for(app.present(kind, data())) == "document_invalid"
+
+
+@pytest.mark.req("SCH-106", "SCH-109")
+async def test_a_host_that_its_domain_does_not_vouch_for_is_only_claimed(app):
+    """The text says so, and nothing is signed."""
+    shown = await app.present("limits", draft(host="other-shop@maplestreetauto.example"))
+    assert '"other-shop@maplestreetauto.example" (claims to be maplestreetauto.example, not verified)' in shown.text
+    with pytest.raises(Refused) as caught:
+        app.sign(shown, "human_present")
+    assert caught.value.refusal.reason == "unverified"
 
 
 async def test_an_offer_that_has_expired_is_not_shown_and_one_that_expires_meanwhile_is_not_signed(app, clock):

@@ -88,6 +88,9 @@ def test_lapsing_early_is_a_bug_of_ours():
 
 
 CHANGE_REASONS = {
+    ChangeState.OFFERED: "nothing_to_answer",
+    ChangeState.AWAITING: "move_awaits_host",
+    ChangeState.DECLINED: "offer_dropped",
     ChangeState.MADE: "not_changeable",
     ChangeState.DROPPED: "offer_dropped",
     ChangeState.LAPSED: "offer_expired",
@@ -117,7 +120,13 @@ def test_at_its_very_expiry_a_change_offer_is_over():
     assert refused.value.refusal.reason == "offer_expired"
 
 
-WHEN = {booking.Complete: END, booking.MarkNoShow: END, booking.TakeMarkBack: END, booking.End: START}
+WHEN = {
+    booking.Complete: END,
+    booking.MarkNoShow: END,
+    booking.MarkAttended: END,
+    booking.TakeMarkBack: END,
+    booking.End: START,
+}
 
 
 @pytest.mark.req("SCH-198", "SCH-200", "SCH-201", "SCH-202", "SCH-205", "SCH-209")

@@ -80,7 +80,7 @@ def test_no_mandate_is_a_no():
         (lambda: signed_mandate(aud=[HOST]), "mandate_malformed"),
         (lambda: signed_mandate(aud="maple-street-auto"), "mandate_malformed"),
         (lambda: signed_mandate(iat=True), "mandate_malformed"),
-        (lambda: f"{signed_mandate()},{signed_mandate()}", "chain_unsupported"),
+        (lambda: f"{signed_mandate()},{signed_mandate()}", "mandate_malformed"),
     ],
 )
 def test_a_token_that_is_no_mandate_is_refused(token, reason):
@@ -303,10 +303,13 @@ def test_a_management_mandate_bounds_accepting_a_move_but_not_asking_for_one():
 @pytest.mark.req("SCH-094", "SCH-098")
 def test_a_status_that_was_not_read_and_a_shared_limit_without_a_claim_are_refused():
     """Closed, not open, when revocation cannot be learned."""
-    revocable = signed_mandate(status="https://keyapp.example/status/1")
-    assert refuses(revocable) == "status_unavailable"
-    assert refuses(revocable, replace(HOLD, status="revoked")) == "revoked"
-    assert allows(revocable, replace(HOLD, status="active")) == "limits"
+    found = verify_mandate(signed_mandate(status="https://keyapp.example/status/1", status_jwk=SAM.public.jwk()))
+    for standing, outcome in (("unread", "status_unavailable"), ("revoked", "revoked")):
+        with pytest.raises(Refused) as caught:
+            check_mandate(replace(found, standing=standing), HOLD, NOW)
+        assert caught.value.refusal.reason == outcome
+    for standing in ("active", "not_asked"):
+        assert check_mandate(replace(found, standing=standing), HOLD, NOW).approved == "limits"
     assert refuses(signed_mandate({"shared_limit": True})) == "claim_unavailable"
 
 

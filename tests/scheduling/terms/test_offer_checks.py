@@ -174,6 +174,22 @@ def test_an_offer_that_is_not_the_one_asked_for_is_refused(token, beside, expect
     assert (caught.value.refusal.reason, caught.value.refusal.place) == ("offer_invalid", place)
 
 
+@pytest.mark.req("SCH-158", "SCH-160")
+def test_an_offer_with_somebody_else_is_not_the_one_asked_for():
+    """Marcus was asked for: Dev will not do, nor nobody in particular; who did not ask takes either."""
+    marcus = replace(EXPECTED, resource_name="Marcus")
+    for named, ok in (("Marcus", True), ("Dev", False), (None, False)):
+        signed = signed_offer(**({} if named is None else {"resource_name": named}))
+        found = verify_offer(signed, document())
+        check_offer_matches(found, view(signed), EXPECTED)
+        if ok:
+            check_offer_matches(found, view(signed), marcus)
+            continue
+        with pytest.raises(Refused) as caught:
+            check_offer_matches(found, view(signed), marcus)
+        assert (caught.value.refusal.reason, caught.value.refusal.place) == ("offer_invalid", "$.resource_name")
+
+
 @pytest.mark.req("SCH-149")
 def test_a_hold_answer_with_an_undefined_member_is_refused():
     """The schema is closed."""

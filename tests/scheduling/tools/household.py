@@ -106,7 +106,7 @@ class Household:
         self.questions.append((question, shown))
         if not says(question, shown):
             return Answer(granted=False, reason="no")
-        return Answer(granted=True, document=self.keyapp.sign(shown, mode))
+        return Answer(granted=True, document=await self.keyapp.issue(shown, mode))
 
     async def held(self, **changed: Any) -> dict[str, Any]:
         done = await self.call("hold_slot", {**HOLD, **changed})

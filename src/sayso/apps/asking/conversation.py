@@ -1,8 +1,7 @@
 """One conversation between a person and their agent, over any client of a hub.
 
 Runs are read to their terminal; each question is given to the key app, which writes its own text from the document's
-bytes, and comes back signed or as a no. A question about managing a booking just made is not put to the person again:
-the key app verifies the host's receipt and signs what can only cancel or move it (docs/decisions/0002).
+bytes, and comes back signed or as a no (`answering`).
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Any, Protocol, cast
 
 import msgspec
 
+from sayso.apps.asking.answering import answer_question
 from sayso.apps.asking.person import Person
 from sayso.control.client.contract import AgentClient
 from sayso.control.protocol.consent import read_consent_question
@@ -27,7 +27,7 @@ from sayso.control.protocol.payloads.action import (
 from sayso.control.protocol.payloads.content import Message, TextPart
 from sayso.control.protocol.payloads.run import RunCancelled, RunCompleted, RunFailed
 from sayso.control.protocol.payloads.scalars import UNSET, Wire
-from sayso.core.refusal import PeerRefused, PeerUnreachable, Refused
+from sayso.core.refusal import PeerRefused, PeerUnreachable
 from sayso.scheduling.keyapp.app import KeyApp, Shown
 
 __all__ = ("Conversation", "Ending", "Outcome", "Step", "Telling")
@@ -149,26 +149,8 @@ class Conversation:
             # Nothing to sign means nothing that could be agreed to here.
             await self._client.resolve(event, granted=False, reason="this surface only says yes to what it can sign")
             return
-        try:
-            shown = await self._key_app.present(question.kind, question.document_bytes)
-            if question.kind != "management" and not await self._person.agrees(shown):
-                await self._client.resolve(event, granted=False, reason="the person said no")
-                return
-            signed = await self._sign(shown)
-        except Refused as refused:
-            self._telling.not_signed(str(refused))
-            await self._client.resolve(event, granted=False, reason=refused.refusal.code)
-            return
-        self._telling.signed(shown)
-        await self._client.resolve(event, granted=True, signed=signed)
-
-    async def _sign(self, shown: Shown) -> str:
-        try:
-            return self._key_app.sign(shown, self._person.mode)
-        except Refused as refused:
-            if refused.refusal.reason != "locked" or not await self._person.unlock():
-                raise
-        return self._key_app.sign(shown, self._person.mode)
+        said = await answer_question(question.kind, question.document_bytes, self._key_app, self._person, self._telling)
+        await self._client.resolve(event, granted=said.granted, signed=said.document, reason=said.reason)
 
 
 def _ending(payload: Wire, steps: Sequence[Step]) -> Ending | None:

@@ -21,6 +21,9 @@ _DOING = {
     "cancel_booking": "Cancelling …",
     "change_booking": "Moving …",
     "booking_status": "Looking at your bookings …",
+    "join_waitlist": "Joining the waitlist …",
+    "leave_waitlist": "Leaving the waitlist …",
+    "waitlist_status": "Looking at what you wait for …",
 }
 _SIGNED = {
     "limits": "Signed: the limits.",

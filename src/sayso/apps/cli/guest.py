@@ -1,4 +1,4 @@
-"""`sayso guest`: which hosts the assistant may speak to."""
+"""`sayso guest`: which hosts the assistant may speak to, and everything it can do, done by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from sayso.apps.asking.plain_text import plain
-from sayso.apps.cli.options import home_option
+from sayso.apps.cli import guest_acts
+from sayso.apps.cli.options import home_option, read_resolve, resolve_option
 from sayso.apps.home import open_home
 from sayso.apps.house import open_house
 from sayso.apps.person_zone import person_zone
@@ -19,17 +20,22 @@ __all__ = ("guest",)
 
 @click.group()
 def guest() -> None:
-    """The hosts your assistant may book with."""
+    """The hosts your assistant may book with, and booking by hand.
+
+    Whatever is signed is shown first, word for word, and Enter is no. Times are the host's own local time
+    (2026-10-15T13:00), or carry an offset.
+
+    \b
+      sayso guest add https://shop.example
+      sayso guest slots shop.example oil-change 2026-10-15
+      sayso guest hold shop.example oil-change 2026-10-15T13:00
+      sayso guest confirm HOLD_ID
+    """
 
 
 @guest.command()
 @click.argument("url")
-@click.option(
-    "--resolve",
-    multiple=True,
-    metavar="NAME=127.0.0.1:PORT",
-    help="Reach a name of a test internet at a loopback port, this time only; settings.toml keeps such entries.",
-)
+@resolve_option
 @home_option
 def add(url: str, resolve: tuple[str, ...], home: Path) -> None:
     """Verify the host at URL and remember it.
@@ -39,7 +45,7 @@ def add(url: str, resolve: tuple[str, ...], home: Path) -> None:
     place = open_home(home, is_world=False)
 
     async def run() -> None:
-        async with open_house(place, zone=person_zone(place.settings.zone), resolve=_entries(resolve)) as house:
+        async with open_house(place, zone=person_zone(place.settings.zone), resolve=read_resolve(resolve)) as house:
             document = await house.guest.add_host(url)
             click.echo(plain(f"{document.title}: {document.host}"))
             for service in document.services:
@@ -65,11 +71,5 @@ def list_hosts(home: Path) -> None:
     asyncio.run(run())
 
 
-def _entries(resolve: tuple[str, ...]) -> dict[str, str]:
-    entries = {}
-    for each in resolve:
-        name, found, target = each.partition("=")
-        if not found or not name or not target:
-            raise click.UsageError(f"--resolve {each}: write it as NAME=127.0.0.1:PORT")
-        entries[name] = target
-    return entries
+for command in guest_acts.COMMANDS:
+    guest.add_command(command)

@@ -21,6 +21,7 @@ DONE, REFUSED, USAGE, NOT_STARTED = 0, 1, 2, 3
 COMMANDS: dict[str, tuple[str, str]] = {
     "ask": ("sayso.apps.cli.ask:ask", "Book, move, cancel or look up appointments in your own words."),
     "guest": ("sayso.apps.cli.guest:guest", "The hosts your assistant may book with."),
+    "host": ("sayso.apps.cli.host:host", "Be a host: serve your calendar, answer requests, mark who came."),
     "keyapp": ("sayso.apps.cli.keyapp:keyapp", "Your keys: make them, see them."),
     "receipts": ("sayso.apps.cli.receipts:receipts", "What was agreed, and the proof of it."),
     "serve": ("sayso.apps.cli.serve:serve", "Serve the hub (Open Agent Protocol) on loopback."),

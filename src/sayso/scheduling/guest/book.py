@@ -47,12 +47,16 @@ def _found(table: Any, *wheres: Any) -> Any:
     return statement(select(table).where(table.c.owner == bindparam("p_owner"), *wheres))
 
 
-_KEEP_HOST = _upsert(guest_host, "owner", "domain")
+_KEEP_HOST = _upsert(guest_host, "owner", "host")
 _KEEP_MANDATE = _upsert(guest_mandate, "owner", "jti")
 _KEEP_HOLD = _upsert(guest_hold, "owner", "hold_id")
 _KEEP_BOOKING = _upsert(guest_booking, "owner", "booking_id")
 _KEEP_CHANGE = _upsert(guest_change, "owner", "offer_id")
-_HOSTS = statement(select(guest_host).where(guest_host.c.owner == bindparam("p_owner")).order_by(guest_host.c.domain))
+_HOSTS = statement(
+    select(guest_host)
+    .where(guest_host.c.owner == bindparam("p_owner"))
+    .order_by(guest_host.c.domain, guest_host.c.host)
+)
 _MANDATE = _found(guest_mandate, guest_mandate.c.jti == bindparam("p_jti"))
 _MANDATES = statement(
     select(guest_mandate)
@@ -63,6 +67,12 @@ _MANDATES = statement(
         guest_mandate.c.expires_us > bindparam("p_now"),
     )
     .order_by(guest_mandate.c.taken_us.desc(), guest_mandate.c.jti)
+)
+_END_MANDATE = statement(
+    update(guest_mandate).where(
+        guest_mandate.c.owner == bindparam("p_owner"), guest_mandate.c.jti == bindparam("p_jti")
+    ),
+    "expires_us",
 )
 _HOLD = _found(guest_hold, guest_hold.c.hold_id == bindparam("p_hold"))
 _OPEN_HOLDS = _found(guest_hold, guest_hold.c.state == "held", guest_hold.c.expires_us > bindparam("p_now"))
@@ -102,16 +112,13 @@ class GuestBook:
         self._owner = owner
         self._ids = ids
 
-    async def keep_host(self, domain: str, host: str) -> None:
-        await self._write(
-            lambda unit: unit.execute(
-                _KEEP_HOST, {"owner": self._owner, "domain": domain, "host": host, "added_us": micros(unit.now)}
-            )
-        )
+    async def keep_host(self, host: KnownHost) -> None:
+        row = {"owner": self._owner, "domain": host.domain, "host": host.host, "listed": int(host.is_listed)}
+        await self._write(lambda unit: unit.execute(_KEEP_HOST, {**row, "added_us": micros(unit.now)}))
 
     async def hosts(self) -> Sequence[KnownHost]:
         rows = await self._all(_HOSTS, {})
-        return [KnownHost(domain=domain, host=host) for _, domain, host, _ in rows]
+        return [KnownHost(domain=domain, host=host, is_listed=listed == 1) for _, domain, host, _, listed in rows]
 
     async def keep_mandate(self, mandate: KeptMandate, note: Note) -> None:
         def body(unit: Unit) -> None:
@@ -131,6 +138,14 @@ class GuestBook:
             note(unit)
 
         await self._write(body)
+
+    async def end_mandate(self, jti: str) -> None:
+        """Uses a mandate no more: its person took it back, as a host has told us."""
+        await self._write(
+            lambda unit: unit.execute(
+                _END_MANDATE, {"p_owner": self._owner, "p_jti": jti, "expires_us": micros(unit.now)}
+            )
+        )
 
     async def mandate(self, jti: str) -> KeptMandate | None:
         rows = await self._all(_MANDATE, {"p_jti": jti})

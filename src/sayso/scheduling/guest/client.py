@@ -25,6 +25,7 @@ from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.hold import ConfirmRequest, HoldRequest, HoldView, ReleaseRequest, Settled
 from sayso.scheduling.terms.mandate import MANDATE_HEADER
 from sayso.scheduling.terms.refusal import RefusalBody
+from sayso.scheduling.terms.waitlist import JoinRequest, LeaveRequest, WaitlistEntry
 from sayso.scheduling.terms.wire import VERSION
 
 __all__ = ("HostClient",)
@@ -43,8 +44,8 @@ class HostClient:
         self._base = document.endpoint
         self._peer = document.title
 
-    async def availability(self, ask: AvailabilityRequest) -> AvailabilityAnswer:
-        return await self._read("POST", "/availability", AvailabilityAnswer, strictjson.encode(ask))
+    async def availability(self, ask: AvailabilityRequest, mandate: str | None = None) -> AvailabilityAnswer:
+        return await self._read("POST", "/availability", AvailabilityAnswer, strictjson.encode(ask), mandate)
 
     async def hold(self, ask: HoldRequest, mandate: str) -> HoldView:
         return await self._change("/holds", ask, HoldView, status=201, mandate=mandate)
@@ -70,11 +71,26 @@ class HostClient:
     async def accept_change(self, booking_id: str, offer_id: str, ask: AcceptRequest, mandate: str) -> Settled:
         return await self._change(f"/bookings/{booking_id}/changes/{offer_id}/accept", ask, Settled, mandate=mandate)
 
+    async def read_change(self, booking_id: str, offer_id: str) -> ChangeView:
+        return await self._read("GET", f"/bookings/{booking_id}/changes/{offer_id}", ChangeView)
+
     async def abandon_change(self, booking_id: str, offer_id: str, ask: AbandonRequest) -> ChangeView:
         return await self._change(f"/bookings/{booking_id}/changes/{offer_id}/abandon", ask, ChangeView)
 
-    async def _read(self, method: str, path: str, answer: type[T], body: bytes = b"") -> T:
-        response = await self._signed.send(method, self._base + path, body, extra_headers=(_VERSION,))
+    async def join_waitlist(self, ask: JoinRequest, mandate: str) -> WaitlistEntry:
+        return await self._change("/waitlist", ask, WaitlistEntry, status=201, mandate=mandate)
+
+    async def read_entry(self, entry_id: str) -> WaitlistEntry:
+        return await self._read("GET", f"/waitlist/{entry_id}", WaitlistEntry)
+
+    async def leave_waitlist(self, entry_id: str, ask: LeaveRequest) -> WaitlistEntry:
+        return await self._change(f"/waitlist/{entry_id}/leave", ask, WaitlistEntry)
+
+    async def _read(
+        self, method: str, path: str, answer: type[T], body: bytes = b"", mandate: str | None = None
+    ) -> T:
+        headers = (_VERSION,) if mandate is None else (_VERSION, (MANDATE_HEADER, mandate))
+        response = await self._signed.send(method, self._base + path, body, extra_headers=headers)
         return self._answer(response, answer, 200)
 
     async def _change(

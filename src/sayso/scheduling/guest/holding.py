@@ -18,9 +18,8 @@ from sayso.core.refusal import PeerRefused, PeerUnreachable, Refused
 from sayso.proof.hashes import sha256_b64u
 from sayso.scheduling.guest.kept import KeptHold, KeptMandate
 from sayso.scheduling.guest.party import Guest
-from sayso.scheduling.terms.discovery import Discovery
+from sayso.scheduling.terms.discovery import Discovery, SelectableResource
 from sayso.scheduling.terms.hold import HoldRequest, HoldView, ReleaseRequest
-from sayso.scheduling.terms.identity import vouching_domain
 from sayso.scheduling.terms.mandate_checks import verify_mandate
 from sayso.scheduling.terms.offer_checks import ExpectedOffer, VerifiedOffer, check_offer_matches, verify_offer
 
@@ -28,12 +27,15 @@ __all__ = ("HoldAsk", "place_hold", "release_hold")
 
 
 class HoldAsk(msgspec.Struct, frozen=True, kw_only=True):
-    """What to hold: a start (RFC 3339) of a service. `asked` is kept beside the hold, word for word."""
+    """What to hold: a start (RFC 3339) of a service, with `resource` where the person asked for somebody in particular.
+    `asked` is kept beside the hold, word for word.
+    """
 
     service_id: str
     start: str
     ttl: timedelta
     asked: bytes
+    resource: SelectableResource | None = None
 
 
 async def place_hold(guest: Guest, document: Discovery, ask: HoldAsk, mandate: KeptMandate) -> KeptHold:
@@ -44,11 +46,15 @@ async def place_hold(guest: Guest, document: Discovery, ask: HoldAsk, mandate: K
         service_id=ask.service_id,
         start=ask.start,
         ttl=write_duration(ask.ttl),
+        callback_url=guest.callback_url,
+        resource_id=None if ask.resource is None else ask.resource.id,
     )
     try:
         view = await guest.client(document).hold(request, mandate.token)
     except PeerRefused as error:
         await guest.book.forget_intent(subject, guest.notes.refusal(document.host, "hold", error))
+        if error.refusal.reason == "revoked":
+            await guest.book.end_mandate(mandate.jti)
         raise
     try:
         offer = await _checked_offer(guest, document, ask, mandate, view)
@@ -73,12 +79,13 @@ async def place_hold(guest: Guest, document: Discovery, ask: HoldAsk, mandate: K
 async def _checked_offer(
     guest: Guest, document: Discovery, ask: HoldAsk, mandate: KeptMandate, view: HoldView
 ) -> VerifiedOffer:
-    offer = await guest.documents.checked(vouching_domain(document.host), lambda found: verify_offer(view.offer, found))
+    offer = await guest.documents.checked(document.host, lambda found: verify_offer(view.offer, found))
     expected = ExpectedOffer(
         principal=verify_mandate(mandate.token).principal,
         agent=guest.agent,
         service_id=ask.service_id,
         start=parse_instant(ask.start),
+        resource_name=None if ask.resource is None else ask.resource.title,
     )
     check_offer_matches(offer, view, expected)
     return offer

@@ -8,8 +8,9 @@ from typing import Literal
 
 from sayso.scheduling.terms.change import ChangeView
 from sayso.scheduling.terms.hold import HoldView
+from sayso.scheduling.terms.waitlist import WaitlistEntry
 
-__all__ = ("HoldState", "KeptBooking", "KeptChange", "KeptHold", "KeptMandate", "KnownHost", "MandateKind")
+__all__ = ("HoldState", "KeptBooking", "KeptChange", "KeptEntry", "KeptHold", "KeptMandate", "KnownHost", "MandateKind")
 
 MandateKind = Literal["buying", "closed", "management"]
 HoldState = Literal["held", "confirmed", "released"]
@@ -18,10 +19,14 @@ ChangeState = Literal["offered", "made", "dropped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownHost:
-    """A host whose document was verified once; it is verified again on each use."""
+    """A host whose document was verified once; it is verified again on each use. `domain` vouches for it.
+
+    `is_listed` tells that the domain is an operator's and the host has none of its own.
+    """
 
     domain: str
     host: str
+    is_listed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,3 +93,20 @@ class KeptChange:
     offer: str
     offer_sha256: str
     expires: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptEntry:
+    """An entry as its host last told it. `mandate` is the jti it counts under, `asked` the arguments as asked."""
+
+    entry_id: str
+    host: str
+    mandate: str
+    view: WaitlistEntry
+    asked: bytes
+    joined: datetime
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can still bring anything."""
+        return self.view.status in ("waiting", "offered")

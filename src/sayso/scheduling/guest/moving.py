@@ -17,16 +17,19 @@ from sayso.proof.hashes import sha256_b64u
 from sayso.scheduling.guest.kept import KeptBooking, KeptChange, KeptMandate
 from sayso.scheduling.guest.party import Guest
 from sayso.scheduling.guest.receipting import BOOKING_MOVED
-from sayso.scheduling.guest.settling import checked_receipt
+from sayso.scheduling.guest.settling import checked_receipt, with_receipt
+from sayso.scheduling.guest.shown import waits_for_host
+from sayso.scheduling.terms.booking import Proposed
 from sayso.scheduling.terms.change import AbandonRequest, AcceptRequest, ChangeRequest
+from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.discovery import Discovery
-from sayso.scheduling.terms.identity import vouching_domain
+from sayso.scheduling.terms.hold import Settled
 from sayso.scheduling.terms.mandate_checks import verify_mandate
 from sayso.scheduling.terms.offer import Change
 from sayso.scheduling.terms.offer_checks import ExpectedOffer, check_offer_matches, verify_offer
 from sayso.scheduling.terms.receipt_checks import ExpectedReceipt
 
-__all__ = ("abandon_change", "accept_change", "request_change")
+__all__ = ("abandon_change", "accept_change", "read_proposal", "request_change")
 
 
 async def request_change(
@@ -63,9 +66,9 @@ async def request_change(
 async def _check_offer(
     guest: Guest, document: Discovery, booking: KeptBooking, change: KeptChange, start: datetime, mandate: KeptMandate
 ) -> None:
-    domain = vouching_domain(document.host)
-    contract = await guest.documents.checked(domain, lambda found: verify_offer(booking.offer, found, is_new=False))
-    offer = await guest.documents.checked(domain, lambda found: verify_offer(change.offer, found))
+    host = document.host
+    contract = await guest.documents.checked(host, lambda found: verify_offer(booking.offer, found, is_new=False))
+    offer = await guest.documents.checked(host, lambda found: verify_offer(change.offer, found))
     expected = ExpectedOffer(
         principal=verify_mandate(mandate.token).principal,
         agent=guest.agent,
@@ -87,6 +90,8 @@ async def accept_change(
     except PeerRefused as error:
         await guest.book.forget_intent(subject, guest.notes.refusal(booking.host, "accept", error))
         raise
+    if waits_for_host(change.offer):
+        return await _asked_host(guest, document, booking, change, mandate, settled, subject)
     receipt = await checked_receipt(
         guest,
         document,
@@ -116,6 +121,60 @@ async def accept_change(
     note = guest.notes.settled(BOOKING_MOVED, document, moved)
     await guest.book.keep_booking(moved, note, change=change.offer_id, intent=subject)
     return moved
+
+
+async def _asked_host(
+    guest: Guest,
+    document: Discovery,
+    booking: KeptBooking,
+    change: KeptChange,
+    mandate: KeptMandate,
+    settled: Settled,
+    subject: str,
+) -> KeptBooking:
+    """The booking as it was, with the move that waits beside it; nothing else may have changed (SCH-224, SCH-230)."""
+    receipt = await checked_receipt(
+        guest,
+        document,
+        settled,
+        booking.offer,
+        ExpectedReceipt(
+            act="move_requested",
+            principal=verify_mandate(mandate.token).principal,
+            sequence=booking.sequence,
+            booking_id=booking.booking_id,
+            counted_under=booking.limits,
+        ),
+    )
+    waits = receipt.booking.awaiting_host
+    if waits is None or waits.offer_sha256 != change.offer_sha256:
+        raise refused("receipt_invalid", "The receipt says that another move waits.", place="$.booking.awaiting_host")
+    asked = with_receipt(booking, receipt)
+    await guest.book.keep_booking(asked, guest.notes.receipt(document, asked), intent=subject)
+    return asked
+
+
+async def read_proposal(
+    guest: Guest, document: Discovery, booking: KeptBooking, proposed: Proposed, mandate: KeptMandate
+) -> KeptChange:
+    """The change offer that the host made by itself, checked like any other (SCH-222, SCH-234). Errors as
+    `request_change`.
+    """
+    view = await guest.client(document).read_change(booking.booking_id, proposed.offer_id)
+    change = KeptChange(
+        offer_id=view.offer_id,
+        booking_id=booking.booking_id,
+        state="offered",
+        view=view,
+        offer=view.offer,
+        offer_sha256=sha256_b64u(view.offer),
+        expires=parse_instant(view.expires_at),
+    )
+    if view.status != "offered" or change.offer_sha256 != proposed.offer_sha256:
+        raise refused("offer_dropped", f"{document.title} took its proposal back.")
+    await _check_offer(guest, document, booking, change, parse_instant(proposed.start), mandate)
+    await guest.book.keep_change(change, guest.notes.change(document, change), intent=f"proposal:{change.offer_id}")
+    return change
 
 
 async def abandon_change(guest: Guest, document: Discovery, change: KeptChange) -> None:

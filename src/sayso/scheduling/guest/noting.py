@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from sayso.core.refusal import PeerRefused
 from sayso.core.strictjson import JsonValue
 from sayso.proof.hashes import sha256_b64u
-from sayso.scheduling.guest.kept import KeptBooking, KeptChange, KeptHold, KeptMandate
+from sayso.scheduling.guest.kept import KeptBooking, KeptChange, KeptEntry, KeptHold, KeptMandate
 from sayso.scheduling.guest.receipting import (
     BOOKING_RECEIPT,
     CHANGE_DROPPED,
@@ -112,6 +112,15 @@ class Notes:
         }
         signed = SignedDocument("booking_receipt", booking.receipt, host_keys(document))
         return lambda unit: self._record(unit, BOOKING_RECEIPT, body, [signed])
+
+    def entry(self, kind: str, entry: KeptEntry) -> Note:
+        body: Mapping[str, JsonValue] = {
+            "host": entry.host,
+            "entry_id": entry.entry_id,
+            "status": entry.view.status,
+            "mandate": entry.mandate,
+        }
+        return lambda unit: self._record(unit, kind, body)
 
     def refusal(self, host: str, during: str, error: PeerRefused) -> Note:
         """A host's no: its code and reason, never its words."""

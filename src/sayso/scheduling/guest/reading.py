@@ -1,18 +1,21 @@
 """Reading a booking back, and believing what is newer and proved (spec section 11.1; SCH-006, SCH-007, SCH-230).
 
-Two things may have happened without our hearing of them: the host called the booking off, or a change that we accepted
-was made and its answer lost. Anything else at a higher sequence was never agreed here, and is refused.
+What may have happened without our hearing of it: the host answered, called it off, ended, marked or proposed something,
+the clock completed it, or a change that we accepted was made. Anything else at a higher sequence was never agreed here,
+and is refused.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from sayso.core.refusal import Corrupt
-from sayso.scheduling.guest.kept import KeptBooking, KeptChange
+from sayso.scheduling.guest.kept import KeptBooking, KeptChange, KeptMandate
 from sayso.scheduling.guest.party import Guest
 from sayso.scheduling.guest.receipting import BOOKING_MOVED
 from sayso.scheduling.guest.settling import checked_receipt, with_receipt
+from sayso.scheduling.guest.shown import shown
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.hold import Settled
@@ -38,7 +41,7 @@ async def refresh(guest: Guest, document: Discovery, booking: KeptBooking) -> Ke
 
 async def _same_contract(guest: Guest, document: Discovery, booking: KeptBooking, settled: Settled) -> KeptBooking:
     expected = ExpectedReceipt(
-        act="cancelled" if settled.booking.status == "cancelled" else "changed" if booking.sequence else "confirmed",
+        act=None,
         principal=await _principal(guest, booking),
         sequence=booking.sequence,
         booking_id=booking.booking_id,
@@ -46,6 +49,10 @@ async def _same_contract(guest: Guest, document: Discovery, booking: KeptBooking
     )
     newer = with_receipt(booking, await checked_receipt(guest, document, settled, booking.offer, expected))
     await guest.book.keep_booking(newer, guest.notes.receipt(document, newer))
+    refused_move = settled.booking.declined_change
+    for change in await guest.book.open_changes(booking.booking_id):
+        if refused_move is not None and change.offer_sha256 == refused_move.offer_sha256:
+            await guest.book.mark_dropped(change.offer_id, guest.notes.dropped(change))
     return newer
 
 
@@ -62,12 +69,24 @@ async def _made(
     )
     receipt = await checked_receipt(guest, document, settled, change.offer, expected)
     agreed = await guest.book.mandate(receipt.claims.consent.mandate)
-    if agreed is None or agreed.subject != change.offer_sha256:
+    if agreed is None or not _was_accepted(booking, change, agreed, receipt.claims.consent.approved):
         raise refused("receipt_invalid", "The receipt names a mandate that was never given.", place="$.consent")
-    moved = replace(with_receipt(booking, receipt), offer=change.offer, approved="offer", agreed=agreed.jti)
+    moved = replace(with_receipt(booking, receipt), offer=change.offer, approved=_approved(agreed), agreed=agreed.jti)
     note = guest.notes.settled(BOOKING_MOVED, document, moved)
     await guest.book.keep_booking(moved, note, change=change.offer_id)
     return moved
+
+
+def _approved(agreed: KeptMandate) -> Literal["offer", "limits"]:
+    return "offer" if agreed.kind == "closed" else "limits"
+
+
+def _was_accepted(booking: KeptBooking, change: KeptChange, agreed: KeptMandate, said: str) -> bool:
+    """Our person signed this very offer, or we accepted it under their limits and saw that it waited for the host."""
+    if agreed.kind == "closed":
+        return said == "offer" and agreed.subject == change.offer_sha256
+    waits = shown(booking).awaiting_host
+    return said == "limits" and waits is not None and waits.offer_sha256 == change.offer_sha256
 
 
 async def _principal(guest: Guest, booking: KeptBooking) -> str:

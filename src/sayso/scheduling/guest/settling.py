@@ -15,11 +15,11 @@ from sayso.core.refusal import Corrupt, PeerRefused, PeerUnreachable, Refused
 from sayso.scheduling.guest.kept import KeptBooking, KeptHold, KeptMandate
 from sayso.scheduling.guest.party import Guest
 from sayso.scheduling.guest.receipting import BOOKING_CANCELLED, BOOKING_CONFIRMED
+from sayso.scheduling.guest.shown import first_act, waits_for_host
 from sayso.scheduling.terms.booking import CancelRequest
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.hold import ConfirmRequest, Settled
-from sayso.scheduling.terms.identity import vouching_domain
 from sayso.scheduling.terms.mandate_checks import verify_mandate
 from sayso.scheduling.terms.offer_checks import verify_offer
 from sayso.scheduling.terms.receipt_checks import (
@@ -53,7 +53,7 @@ async def confirm(guest: Guest, document: Discovery, hold: KeptHold, mandate: Ke
         booking_id = await _booking_of(guest, document, hold)
         raise error if booking_id is None else await _called_off(guest, document, hold, booking_id, error) from None
     expected = ExpectedReceipt(
-        act="confirmed",
+        act=first_act(hold.offer),
         principal=verify_mandate(mandate.token).principal,
         sequence=0,
         approved=_approved(mandate),
@@ -80,7 +80,8 @@ async def find_confirmed(guest: Guest, document: Discovery, hold: KeptHold) -> K
     if buying is None:
         raise Corrupt("a hold without the mandate it was placed under", hold.hold_id)
     expected = ExpectedReceipt(
-        act="confirmed",
+        # Where the host is asked, it may have answered since.
+        act=None if waits_for_host(hold.offer) else "confirmed",
         principal=verify_mandate(buying.token).principal,
         sequence=0,
         booking_id=booking_id,
@@ -136,11 +137,11 @@ async def checked_receipt(
     guest: Guest, document: Discovery, settled: Settled, offer: str, expected: ExpectedReceipt
 ) -> VerifiedReceipt:
     """The receipt of an answer, proved against the contract it should stand on."""
-    domain = vouching_domain(document.host)
+    host = document.host
     receipt = await guest.documents.checked(
-        domain, lambda found: verify_receipt(settled.receipt, found, settled.booking)
+        host, lambda found: verify_receipt(settled.receipt, found, settled.booking)
     )
-    contract = await guest.documents.checked(domain, lambda found: verify_offer(offer, found, is_new=False))
+    contract = await guest.documents.checked(host, lambda found: verify_offer(offer, found, is_new=False))
     check_receipt_matches(receipt, contract, expected)
     return receipt
 

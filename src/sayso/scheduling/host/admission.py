@@ -24,10 +24,12 @@ from sayso.scheduling.host.answers import is_stored, refusal_answer, refuse
 from sayso.scheduling.host.call import Answer, Call
 from sayso.scheduling.host.desk import Desk
 from sayso.scheduling.host.due import lapse_due
+from sayso.scheduling.host.entries import has_waiting
+from sayso.scheduling.host.waiting import serve
 from sayso.store import nonces, replay
 from sayso.store.unit import Unit
 
-__all__ = ("Operation", "Plan", "admit")
+__all__ = ("Operation", "Plan", "admit", "perform")
 
 Q = TypeVar("Q")
 G = TypeVar("G")
@@ -73,6 +75,7 @@ def admit(unit: Unit, desk: Desk, operation: Operation[Q, G], call: Call[Q]) -> 
         return refusal_answer(refuse("replayed_nonce"), desk.contact)
     try:
         if operation.principal is None:
+            _let_waiters_first(unit, desk)
             return _carry_out(unit, desk, call, operation.decide(unit, desk, call, operation.ground(unit, desk, call)))
         lapse_due(unit, desk)
         grounds = operation.ground(unit, desk, call)
@@ -100,8 +103,28 @@ def _once(unit: Unit, desk: Desk, operation: Operation[Q, G], call: Call[Q], gro
             replay.release(unit, slot)
         return answer
     answer = _carry_out(unit, desk, call, plan)
+    serve(unit, desk)
     replay.keep(unit, slot, answer.status, answer.body)
     return answer
+
+
+def perform(unit: Unit, desk: Desk, operation: Operation[Q, G], call: Call[Q]) -> msgspec.Struct:
+    """An act at the desk itself: the same unit of work without a signed request around it; the reply. Refused as over
+    HTTP, and then only what the clock ended has been written.
+    """
+    unit.lock(desk.lock)
+    lapse_due(unit, desk)
+    plan = operation.decide(unit, desk, call, operation.ground(unit, desk, call))
+    _carry_out(unit, desk, call, plan)
+    serve(unit, desk)
+    return plan.reply
+
+
+def _let_waiters_first(unit: Unit, desk: Desk) -> None:
+    """What has run out goes to whoever waits before anybody else can see that it is free (SCH-239)."""
+    if has_waiting(unit, desk.host):
+        unit.lock(desk.lock)
+        lapse_due(unit, desk)
 
 
 def _carry_out(unit: Unit, desk: Desk, call: Call[Q], plan: Plan) -> Answer:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import bindparam, literal_column, select, update
 
 from sayso.core.refusal import Corrupt, Refused
 from sayso.core.strictjson import decode
 from sayso.proof.jws import read_jws
+from sayso.scheduling.host import claims
 from sayso.scheduling.rules.booking import BookingState, Standing
 from sayso.scheduling.rules.profile import Signed
 from sayso.scheduling.rules.settling import StoredBooking
@@ -17,11 +19,12 @@ from sayso.scheduling.terms.offer import OfferClaims
 from sayso.scheduling.terms.receipt import ReceiptClaims
 from sayso.store.statements import insert, statement
 from sayso.store.tables.scheduling import host_booking
-from sayso.store.unit import Reading, Unit
+from sayso.store.unit import Reading, Row, Unit
 
-__all__ = ("add", "find", "own_offer", "own_receipt", "save")
+__all__ = ("add", "coming", "find", "newest", "over", "own_offer", "own_receipt", "save", "unanswered")
 
 C = TypeVar("C")
+_NEVER = 2**62
 
 _b = host_booking.c
 _this = (_b.host == bindparam("of_host"), _b.booking_id == bindparam("of_booking"))
@@ -38,12 +41,35 @@ _FIND = statement(
         _b.start_us,
         _b.until_us,
         _b.open_end,
+        _b.answer_us,
         _b.owner,
         _b.offer,
         _b.offer_sha256,
         _b.receipt,
         _b.message,
     ).where(*_this)
+)
+_waits = (_b.host == bindparam("of_host"), _b.answer_us.is_not(None), _b.answer_us <= bindparam("now"))
+_is_over = (_b.host == bindparam("of_host"), _b.state == literal_column("'confirmed'"), _b.until_us <= bindparam("now"))
+_UNANSWERED = statement(select(_b.booking_id).where(*_waits).order_by(_b.answer_us).limit(100))
+_OVER = statement(select(_b.booking_id).where(*_is_over).order_by(_b.until_us).limit(100))
+_TO_ANSWER = statement(
+    select(_b.booking_id)
+    .where(_b.host == bindparam("of_host"), _b.answer_us.is_not(None), _b.answer_us > bindparam("now"))
+    .order_by(_b.answer_us, _b.booking_id)
+    .limit(bindparam("most"))
+)
+_COMING = statement(
+    select(_b.booking_id)
+    .where(_b.host == bindparam("of_host"), _b.state == literal_column("'confirmed'"), _b.until_us > bindparam("now"))
+    .order_by(_b.until_us, _b.booking_id)
+    .limit(bindparam("most"))
+)
+_NEWEST = statement(
+    select(_b.booking_id)
+    .where(_b.host == bindparam("of_host"), _b.start_us < bindparam("before"))
+    .order_by(_b.start_us.desc(), _b.booking_id)
+    .limit(bindparam("most"))
 )
 _ADD = statement(insert(host_booking))
 _SAVE = statement(
@@ -54,6 +80,7 @@ _SAVE = statement(
     "start_us",
     "until_us",
     "open_end",
+    "answer_us",
     "owner",
     "offer",
     "offer_sha256",
@@ -67,8 +94,8 @@ def find(view: Reading, host: str, booking_id: str) -> StoredBooking | None:
     row = view.one(_FIND, {"of_host": host, "of_booking": booking_id})
     if row is None:
         return None
-    (found, hold_id, state, sequence, version, agent, principal, mandate, start_us, until_us, open_end, owner, offer,
-     sha256, receipt, message) = row  # fmt: skip
+    (found, hold_id, state, sequence, version, agent, principal, mandate, start_us, until_us, open_end, answer_us,
+     owner, offer, sha256, receipt, message) = row  # fmt: skip
     return StoredBooking(
         booking_id=found,
         hold_id=hold_id,
@@ -79,6 +106,7 @@ def find(view: Reading, host: str, booking_id: str) -> StoredBooking | None:
             start=instant(start_us),
             until=instant(until_us),
             open_end=bool(open_end),
+            answer_by=None if answer_us is None else instant(answer_us),
         ),
         agent=agent,
         principal=principal,
@@ -88,6 +116,31 @@ def find(view: Reading, host: str, booking_id: str) -> StoredBooking | None:
         receipt=receipt,
         message=message,
     )
+
+
+def unanswered(view: Reading, host: str) -> list[StoredBooking]:
+    """Requests whose deadline has passed, oldest first, a hundred at a time."""
+    return _those(view, host, view.all(_UNANSWERED, {"of_host": host, "now": micros(view.now)}))
+
+
+def over(view: Reading, host: str) -> list[StoredBooking]:
+    """Confirmed ones whose end has passed, oldest first, a hundred at a time."""
+    return _those(view, host, view.all(_OVER, {"of_host": host, "now": micros(view.now)}))
+
+
+def coming(view: Reading, host: str, most: int) -> list[StoredBooking]:
+    """Those that wait for an answer, the most urgent first, then those to come in order of their ends."""
+    asked = {"of_host": host, "now": micros(view.now), "most": most}
+    return _those(view, host, [*view.all(_TO_ANSWER, asked), *view.all(_COMING, asked)][:most])
+
+
+def newest(view: Reading, host: str, most: int) -> list[StoredBooking]:
+    """All of them, the latest start first."""
+    return _those(view, host, view.all(_NEWEST, {"of_host": host, "before": _NEVER, "most": most}))
+
+
+def _those(view: Reading, host: str, rows: Sequence[Row]) -> list[StoredBooking]:
+    return [found for (booking_id,) in rows if (found := find(view, host, booking_id)) is not None]
 
 
 def add(unit: Unit, host: str, booking: StoredBooking) -> None:
@@ -109,6 +162,8 @@ def add(unit: Unit, host: str, booking: StoredBooking) -> None:
 def save(unit: Unit, host: str, booking: StoredBooking) -> None:
     """Writes what can change: how it stands, its time, and the contract and receipt in force."""
     unit.execute(_SAVE, {"of_host": host, "of_booking": booking.booking_id, **_changing(booking)})
+    if booking.standing.state in (BookingState.CANCELLED, BookingState.DECLINED, BookingState.EXPIRED):
+        claims.give_back(unit, host, booking.hold_id)
 
 
 def _changing(booking: StoredBooking) -> dict[str, str | int | None]:
@@ -120,12 +175,18 @@ def _changing(booking: StoredBooking) -> dict[str, str | int | None]:
         "start_us": micros(standing.start),
         "until_us": micros(standing.until),
         "open_end": int(standing.open_end),
+        "answer_us": _answer_us(standing),
         "owner": booking.owner,
         "offer": booking.offer.token,
         "offer_sha256": booking.offer.sha256,
         "receipt": booking.receipt,
         "message": booking.message,
     }
+
+
+def _answer_us(standing: Standing) -> int | None:
+    waits = standing.state in (BookingState.PENDING_HOST, BookingState.TENTATIVE)
+    return micros(standing.answer_by) if waits and standing.answer_by is not None else None
 
 
 def own_offer(token: str) -> OfferClaims:

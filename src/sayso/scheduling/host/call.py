@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import msgspec
 
 from sayso.core.refusal import Refused
 from sayso.scheduling.terms.mandate_checks import Mandate
 
-__all__ = ("Answer", "Call", "NoBody")
+__all__ = ("Answer", "Call", "ClaimState", "NoBody")
+
+ClaimState = Literal["none", "taken", "refused", "unavailable"]
+"""What a key app said of the unit of a shared limit that a confirmation needs; `none` where nobody was asked."""
 
 Q_co = TypeVar("Q_co", covariant=True)
 
@@ -35,6 +38,7 @@ class Call(Generic[Q_co]):
     named: Mapping[str, str]
     request: Q_co
     presented: Mandate | Refused
+    claim: ClaimState = "none"
 
     @property
     def mandate(self) -> Mandate:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from sqlalchemy import bindparam, literal_column, select, update
 
+from sayso.core import strictjson
 from sayso.scheduling.rules.change import ChangeOffer, ChangeState
 from sayso.scheduling.rules.moving import StoredChange
 from sayso.scheduling.rules.profile import Signed
 from sayso.scheduling.rules.spans import instant, micros
+from sayso.scheduling.terms.receipt import Agreement
 from sayso.store.statements import insert, statement
 from sayso.store.tables.scheduling import host_change
 from sayso.store.unit import Reading, Row, Unit
@@ -15,10 +17,20 @@ from sayso.store.unit import Reading, Row, Unit
 __all__ = ("add", "due", "find", "find_open", "save")
 
 _c = host_change.c
-_columns = (_c.offer_id, _c.booking_id, _c.state, _c.version, _c.expires_us, _c.until_us, _c.offer, _c.offer_sha256)
+_columns = (
+    _c.offer_id,
+    _c.booking_id,
+    _c.state,
+    _c.version,
+    _c.expires_us,
+    _c.until_us,
+    _c.offer,
+    _c.offer_sha256,
+    _c.agreed,
+)
 _of_host = _c.host == bindparam("of_host")
 # Written into the SQL and not bound, so that both engines see that the partial indexes serve.
-_is_open = _c.state == literal_column("'offered'")
+_is_open = _c.state.in_([literal_column("'offered'"), literal_column("'awaiting_host'")])
 _of_booking = _c.booking_id == bindparam("of_booking")
 
 _FIND = statement(select(*_columns).where(_of_host, _c.offer_id == bindparam("of_offer"), _of_booking))
@@ -27,7 +39,13 @@ _DUE = statement(
     select(*_columns).where(_of_host, _is_open, _c.expires_us <= bindparam("now")).order_by(_c.expires_us).limit(100)
 )
 _ADD = statement(insert(host_change))
-_SAVE = statement(update(host_change).where(_of_host, _c.offer_id == bindparam("of_offer")), "state", "version")
+_SAVE = statement(
+    update(host_change).where(_of_host, _c.offer_id == bindparam("of_offer")),
+    "state",
+    "version",
+    "expires_us",
+    "agreed",
+)
 
 
 def find(view: Reading, host: str, booking_id: str, offer_id: str) -> StoredChange | None:
@@ -60,12 +78,13 @@ def add(unit: Unit, host: str, change: StoredChange) -> None:
             "until_us": micros(change.until),
             "offer": change.offer.token,
             "offer_sha256": change.offer.sha256,
+            "agreed": _agreed(change),
         },
     )
 
 
 def save(unit: Unit, host: str, change: StoredChange) -> None:
-    """Writes what can change: state and version."""
+    """Writes what can change: state, version, until when it is kept, and how the guest said yes."""
     unit.execute(
         _SAVE,
         {
@@ -73,18 +92,25 @@ def save(unit: Unit, host: str, change: StoredChange) -> None:
             "of_offer": change.offer_id,
             "state": change.machine.state.value,
             "version": change.machine.version,
+            "expires_us": micros(change.machine.expires_at),
+            "agreed": _agreed(change),
         },
     )
+
+
+def _agreed(change: StoredChange) -> str | None:
+    return None if change.agreed is None else strictjson.encode(change.agreed).decode()
 
 
 def _read(row: Row | None) -> StoredChange | None:
     if row is None:
         return None
-    offer_id, booking_id, state, version, expires_us, until_us, offer, sha256 = row
+    offer_id, booking_id, state, version, expires_us, until_us, offer, sha256, agreed = row
     return StoredChange(
         offer_id=offer_id,
         booking_id=booking_id,
         machine=ChangeOffer(ChangeState(state), version, instant(expires_us)),
         until=instant(until_us),
         offer=Signed(offer, sha256),
+        agreed=None if agreed is None else strictjson.decode(agreed.encode(), Agreement),
     )

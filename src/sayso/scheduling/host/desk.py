@@ -6,7 +6,7 @@ tells of does (GTW-053, SCH-124).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -20,9 +20,11 @@ from sayso.ledger.rules.evidence import KEY_SET, SIGNED
 from sayso.ledger.rules.record import Draft
 from sayso.proof.keys import PrivateKey
 from sayso.scheduling.host.config import HostConfig, build_profile
-from sayso.scheduling.host.documents import discovery_bytes, key_set_bytes
+from sayso.scheduling.host.documents import EarlierKey, discovery_bytes, key_set_bytes
+from sayso.scheduling.host.events import note_event
+from sayso.scheduling.host.statuses import Statuses
 from sayso.scheduling.rules.profile import HostPen, HostProfile
-from sayso.scheduling.terms.discovery import Contact
+from sayso.scheduling.terms.discovery import Contact, Trust
 from sayso.scheduling.terms.identity import public_key
 from sayso.scheduling.terms.mandate_checks import Mandate
 from sayso.store.unit import Unit
@@ -45,6 +47,11 @@ class Desk:
     document: bytes
     key_set: bytes
     replay_window: timedelta
+    operator: str | None = None
+    statuses: Statuses = field(default_factory=Statuses)
+    trust: Trust = field(default_factory=Trust)
+    staff: frozenset[str] = frozenset()
+    """Thumbprints of the keys that answer for the host; its own key is one of them (SCH-184)."""
     tips: Tips = field(default_factory=dict)
 
     @property
@@ -57,9 +64,13 @@ class Desk:
         return f"host {self.host}"
 
     def record(self, unit: Unit, drafts: Iterable[Draft]) -> None:
-        """Chains the records of one decision."""
+        """Chains the records of one decision, and writes down the events that tell of them (`events`).
+
+        Called once the rows stand as the decision left them.
+        """
         for draft in drafts:
             append(unit, self.log, draft, tips=self.tips)
+            note_event(unit, self, draft)
 
     def keep_documents(self, unit: Unit, mandate: Mandate, *ours: str) -> None:
         """Keeps what a record refers to, so that its signatures can be checked without this host (GTW-052)."""
@@ -67,17 +78,31 @@ class Desk:
         for token in ours:
             put_evidence(unit, self.log, SIGNED, token.encode("ascii"), verified_by=host_keys)
         guest_keys = put_evidence(unit, self.log, KEY_SET, mandate_key_set(mandate))
-        put_evidence(unit, self.log, SIGNED, mandate.token.encode("ascii"), verified_by=guest_keys)
+        put_evidence(unit, self.log, SIGNED, mandate.root_token.encode("ascii"), verified_by=guest_keys)
+        for link in mandate.links:
+            agent_keys = put_evidence(unit, self.log, KEY_SET, key_set_bytes(public_key(link.claims.agent_jwk)))
+            put_evidence(unit, self.log, SIGNED, link.token.encode("ascii"), verified_by=agent_keys)
+
+    def keep_own(self, unit: Unit, *ours: str) -> None:
+        """Keeps documents of the host alone: of its own acts, and of what the clock ended."""
+        host_keys = put_evidence(unit, self.log, KEY_SET, self.key_set)
+        for token in ours:
+            put_evidence(unit, self.log, SIGNED, token.encode("ascii"), verified_by=host_keys)
 
 
 def mandate_key_set(mandate: Mandate) -> bytes:
     """The principal's key as the set that verifies its mandates."""
     key = public_key(mandate.claims.principal_jwk)
-    return key_set_bytes(key, key.thumbprint)
+    return key_set_bytes(key)
 
 
-def open_desk(config: HostConfig, key: PrivateKey, ids: Ids, *, log: str | None = None) -> Desk:
-    """The desk of a host that signs with `key`, published under its thumbprint. Refused: `config_invalid`."""
+def open_desk(
+    config: HostConfig, key: PrivateKey, ids: Ids, *, log: str | None = None, earlier: Sequence[EarlierKey] = ()
+) -> Desk:
+    """The desk of a host that signs with `key`, published under its thumbprint beside the keys it signed with before.
+
+    Refused: `config_invalid`.
+    """
     profile = build_profile(config)
     kid = key.public.thumbprint
     return Desk(
@@ -86,7 +111,10 @@ def open_desk(config: HostConfig, key: PrivateKey, ids: Ids, *, log: str | None 
         ids=ids,
         log=log or profile.host,
         contact=config.contact,
-        document=discovery_bytes(config, key.public),
-        key_set=key_set_bytes(key.public, kid),
+        document=discovery_bytes(config, key.public, earlier),
+        key_set=key_set_bytes(key.public, *(old.key for old in earlier)),
         replay_window=parse_duration(config.policies.replay_window),
+        operator=config.operator,
+        trust=config.trust,
+        staff=frozenset({kid, *(member.key for member in config.staff)}),
     )

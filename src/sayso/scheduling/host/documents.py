@@ -5,27 +5,42 @@ Rendered once when the host starts; the bytes served are the bytes every caller 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
 from sayso.core import strictjson
 from sayso.proof.keys import PublicKey
-from sayso.scheduling.host.config import ENDPOINT_PATH, HostConfig, host_name, public_origin
+from sayso.scheduling.host.config import HostConfig, endpoint_path, host_name, public_origin
 from sayso.scheduling.terms.discovery import Discovery, PublishedKey, SelectableResource
 from sayso.scheduling.terms.identity import jwk_of
 from sayso.scheduling.terms.wire import VERSION
 
-__all__ = ("discovery_bytes", "discovery_of", "key_set_bytes")
+__all__ = ("EarlierKey", "discovery_bytes", "discovery_of", "key_set_bytes")
 
 
-def discovery_of(config: HostConfig, key: PublicKey) -> Discovery:
-    """The document of a host that signs with one key, named by its thumbprint."""
+@dataclass(frozen=True, slots=True)
+class EarlierKey:
+    """A key the host signed with before. It stays `sign` until its last offer has expired, then `verify` (SCH-027)."""
+
+    key: PublicKey
+    use: Literal["sign", "verify"]
+
+
+def discovery_of(config: HostConfig, key: PublicKey, earlier: Sequence[EarlierKey] = ()) -> Discovery:
+    """The document of a host that signs with one key, named by its thumbprint as the earlier ones are."""
     chosen = {name for service in config.services for name in service.choose_from}
     return Discovery(
         versions=(VERSION,),
         host=host_name(config),
         title=config.title,
         kind=config.kind,
-        endpoint=f"{public_origin(config)}{ENDPOINT_PATH}",
+        endpoint=f"{public_origin(config)}{endpoint_path(config)}",
         timezone=config.timezone,
-        keys=(PublishedKey(kid=key.thumbprint, use="sign", jwk=jwk_of(key)),),
+        keys=(
+            PublishedKey(kid=key.thumbprint, use="sign", jwk=jwk_of(key)),
+            *(PublishedKey(kid=old.key.thumbprint, use=old.use, jwk=jwk_of(old.key)) for old in earlier),
+        ),
         contact=config.contact,
         services=config.services,
         policies=config.policies,
@@ -35,14 +50,17 @@ def discovery_of(config: HostConfig, key: PublicKey) -> Discovery:
             if unit.id in chosen and unit.title is not None
         ),
         taxes=config.taxes,
+        trust=config.trust,
+        waitlist=config.waitlist,
+        operator=config.operator,
     )
 
 
-def discovery_bytes(config: HostConfig, key: PublicKey) -> bytes:
+def discovery_bytes(config: HostConfig, key: PublicKey, earlier: Sequence[EarlierKey] = ()) -> bytes:
     """The document as it is served."""
-    return strictjson.encode(discovery_of(config, key))
+    return strictjson.encode(discovery_of(config, key, earlier))
 
 
-def key_set_bytes(key: PublicKey, kid: str) -> bytes:
-    """The key as a JWK set: the evidence that signed documents in the host's log are verified with."""
-    return strictjson.encode({"keys": [{**key.jwk(), "kid": kid}]})
+def key_set_bytes(*keys: PublicKey) -> bytes:
+    """Keys as a JWK set: the evidence that signed documents in the host's log are verified with."""
+    return strictjson.encode({"keys": [{**key.jwk(), "kid": key.thumbprint} for key in keys]})

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sayso.core.instants import parse_instant
+from sayso.core.instants import from_epoch, parse_instant
 from sayso.core.money import read_money
-from sayso.scheduling.host import allocations, bookings, holds
+from sayso.scheduling.host import allocations, bookings, claims, holds, links, reputation, waiting
 from sayso.scheduling.host.admission import Operation, Plan
 from sayso.scheduling.host.call import Call
+from sayso.scheduling.host.contacts import check_admitted
 from sayso.scheduling.host.desk import Desk
+from sayso.scheduling.host.lanes import find_lane
 from sayso.scheduling.host.looking import day_around, find_own_hold
-from sayso.scheduling.rules import hold, placing, settling
-from sayso.scheduling.rules.limits import check_counts, granted_ttl
+from sayso.scheduling.rules import hold, placing, settling, waitlist
+from sayso.scheduling.rules.eligibility import check_eligible
+from sayso.scheduling.rules.limits import granted_ttl
 from sayso.scheduling.rules.placing import HoldWish, PlaceHold, StoredHold
 from sayso.scheduling.rules.profile import HostProfile
+from sayso.scheduling.rules.reputation import is_abandoned
 from sayso.scheduling.rules.settling import ConfirmHold
 from sayso.scheduling.rules.spans import micros
 from sayso.scheduling.terms.hold import ConfirmRequest, HoldRequest, ReleaseRequest
@@ -45,16 +49,20 @@ class _Held:
 def _want(unit: Unit, desk: Desk, call: Call[HoldRequest]) -> _Wanted:
     wish = placing.read_wish(desk.profile, call.request)
     ask = placing.ask_of(desk.profile, wish.service, wish.start, call.agent)
-    return _Wanted(wish, check_mandate(call.mandate, ask, unit.now))
+    checked = check_mandate(call.mandate, ask, unit.now)
+    check_admitted(unit, desk, checked.mandate.principal)
+    return _Wanted(wish, checked)
 
 
 def _place(unit: Unit, desk: Desk, call: Call[HoldRequest], wanted: _Wanted) -> Plan:
     profile, wish, mandate = desk.profile, wanted.wish, wanted.checked.mandate
     use = holds.read_use(unit, desk.host, call.agent, mandate)
-    check_limit(mandate, use.under_mandate)
-    ttl = granted_ttl(wish.ttl, profile.ceilings)
+    check_limit(mandate, use.under_mandate, *links.count(unit, desk.host, mandate))
+    check_eligible(wish.service, is_proven=use.is_proven)
     placing.check_bookable(profile, wish.start, unit.now)
-    check_counts(holds.count_pools(unit, desk.host, use), profile.ceilings)
+    attester = find_lane(unit, desk, mandate, use)
+    judged = reputation.subjects(call.agent, mandate.principal, attester)
+    ttl = granted_ttl(wish.ttl, profile.ceilings, reputation.may_hold_for(unit, desk.host, *judged))
     span = day_around(profile.premises, micros(wish.start))
     decision = placing.decide(
         profile,
@@ -68,6 +76,7 @@ def _place(unit: Unit, desk: Desk, call: Call[HoldRequest], wanted: _Wanted) -> 
             mandate=mandate,
             proven=use.is_proven,
             ttl=ttl,
+            attester=attester,
         ),
         unit.now,
     )
@@ -76,6 +85,8 @@ def _place(unit: Unit, desk: Desk, call: Call[HoldRequest], wanted: _Wanted) -> 
     def write() -> None:
         hold_id = placed.hold.hold_id
         holds.add(unit, desk.host, placed.hold)
+        links.add(unit, desk.host, hold_id, mandate)
+        claims.note_shared(unit, desk.host, hold_id, mandate)
         allocations.take(
             unit,
             desk.host,
@@ -89,12 +100,16 @@ def _place(unit: Unit, desk: Desk, call: Call[HoldRequest], wanted: _Wanted) -> 
 
 
 def _release(unit: Unit, desk: Desk, call: Call[ReleaseRequest], held: StoredHold) -> Plan:
-    decision = settling.release(held, bookings.own_offer(held.offer.token), unit.now)
+    terms = bookings.own_offer(held.offer.token)
+    decision = settling.release(held, terms, unit.now)
+    abandoned = is_abandoned(from_epoch(terms.iat), held.machine.expires_at, unit.now)
 
     def write() -> None:
         if decision.records:
+            reputation.note(unit, desk.host, *reputation.of_hold(held), abandoned=abandoned, at=unit.now)
             holds.save(unit, desk.host, decision.state)
             allocations.follow(unit, desk.host, held.hold_id, hold.COUPLED[decision.state.machine.state])
+            waiting.follow_hold(unit, desk, held.hold_id, waitlist.Leave())
 
     return Plan(status=200, reply=decision.reply, records=decision.records, write=write)
 
@@ -119,7 +134,11 @@ def _may_confirm(unit: Unit, desk: Desk, call: Call[ConfirmRequest]) -> _Held:
     held = find_own_hold(unit, desk, call)
     terms = bookings.own_offer(held.offer.token)
     ask = _ask_to_confirm(desk.profile, held, terms, call.agent)
-    return _Held(held, terms, check_mandate(call.mandate, ask, unit.now))
+    checked = check_mandate(call.mandate, ask, unit.now)
+    check_admitted(unit, desk, held.principal)
+    if held.machine.state is hold.HoldState.HELD:
+        claims.check_claim(unit, desk.host, held.hold_id, call.claim)
+    return _Held(held, terms, checked)
 
 
 def _confirm(unit: Unit, desk: Desk, call: Call[ConfirmRequest], found: _Held) -> Plan:
@@ -138,9 +157,13 @@ def _confirm(unit: Unit, desk: Desk, call: Call[ConfirmRequest], found: _Held) -
     confirmed = decision.state
 
     def write() -> None:
+        reputation.note(unit, desk.host, *reputation.of_hold(found.hold), abandoned=False, at=unit.now)
         holds.save(unit, desk.host, confirmed.hold)
         bookings.add(unit, desk.host, confirmed.booking)
         allocations.follow(unit, desk.host, confirmed.booking.owner, hold.COUPLED[confirmed.hold.machine.state])
+        if confirmed.booking.standing.answer_by is not None:
+            allocations.keep_until(unit, desk.host, confirmed.booking.owner, confirmed.booking.standing.answer_by)
+        waiting.follow_hold(unit, desk, confirmed.hold.hold_id, waitlist.Take())
         desk.keep_documents(unit, found.checked.mandate, confirmed.booking.offer.token, confirmed.booking.receipt)
 
     return Plan(status=201, reply=decision.reply, records=decision.records, write=write)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import bindparam, func, literal_column, select, update
 
+from sayso.scheduling.host import claims
 from sayso.scheduling.rules.hold import Hold, HoldState
 from sayso.scheduling.rules.limits import Counts
 from sayso.scheduling.rules.placing import StoredHold
@@ -13,7 +14,7 @@ from sayso.scheduling.rules.profile import Signed
 from sayso.scheduling.rules.spans import instant, micros
 from sayso.scheduling.terms.mandate_checks import Mandate
 from sayso.store.statements import insert, statement
-from sayso.store.tables.scheduling import host_booking, host_hold
+from sayso.store.tables.scheduling import host_booking, host_hold, host_waitlist
 from sayso.store.unit import Reading, Row, Unit
 
 __all__ = ("Use", "add", "count_pools", "due", "find", "read_use", "save")
@@ -35,6 +36,7 @@ _columns = (
     _h.offer_sha256,
     _h.callback_url,
     _h.booking_id,
+    _h.attester,
 )
 _of_host = _h.host == bindparam("of_host")
 # Written into the SQL and not bound, so that both engines see that the partial indexes serve.
@@ -53,6 +55,12 @@ _held_under_mandate = (*_is_live, _h.principal == bindparam("by"), _h.mandate ==
 _of_principal = (_b.host == bindparam("of_host"), _b.principal == bindparam("by"))
 _is_settled_no = _b.state.in_(["cancelled", "declined", "expired"])
 _is_kept = (_b.state.in_(["confirmed", "completed"]), _b.until_us <= bindparam("now"))
+_waiting_under_mandate = (
+    host_waitlist.c.host == bindparam("of_host"),
+    host_waitlist.c.state == literal_column("'waiting'"),
+    host_waitlist.c.principal == bindparam("by"),
+    host_waitlist.c.mandate == bindparam("under"),
+)
 # One look at all that a hold is judged by besides its time. Scalar subqueries: a UNION costs ten times as much here.
 _USE = statement(
     select(
@@ -60,18 +68,23 @@ _USE = statement(
         select(func.count()).where(*_of_principal, _b.mandate == bindparam("under"), ~_is_settled_no).scalar_subquery(),
         select(func.count()).where(*_is_live, _h.agent == bindparam("of_agent")).scalar_subquery(),
         select(literal_column("1")).where(*_of_principal, *_is_kept).limit(1).scalar_subquery(),
+        select(func.count()).where(*_waiting_under_mandate).scalar_subquery(),
     )
 )
-_OF_NEWCOMERS = statement(select(func.count()).where(*_is_live, _h.proven == literal_column("0")))
+_OF_NEWCOMERS = statement(
+    select(func.count()).where(*_is_live, _h.proven == literal_column("0"), _h.attester.is_(None))
+)
+_IN_LANE = statement(select(func.count()).where(*_is_live, _h.attester == bindparam("of_attester")))
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
     """What is in use by one principal, one mandate and one agent.
 
-    `under_mandate` counts the mandate's live holds and its bookings that were not called off (SCH-080); one that took
-    place stays counted. `of_agent` counts the agent's live holds. `is_proven` tells whether the
-    principal has kept an appointment here: one whose end has passed, not called off, not a no-show (SCH-138).
+    `under_mandate` counts the mandate's live holds, its bookings that were not called off (SCH-080), where one that
+    took place stays counted, and its entries that wait (SCH-237). `of_agent` counts the agent's live holds.
+    `is_proven` tells whether the principal has kept an appointment here: one whose end has passed, not called off, not
+    a no-show (SCH-138).
     """
 
     under_mandate: int
@@ -110,6 +123,7 @@ def add(unit: Unit, host: str, hold: StoredHold) -> None:
             "offer_sha256": hold.offer.sha256,
             "callback_url": hold.callback_url,
             "booking_id": hold.booking_id,
+            "attester": hold.attester,
         },
     )
 
@@ -126,6 +140,8 @@ def save(unit: Unit, host: str, hold: StoredHold) -> None:
             "booking_id": hold.booking_id,
         },
     )
+    if hold.machine.state in (HoldState.RELEASED, HoldState.EXPIRED):
+        claims.give_back(unit, host, hold.hold_id)
 
 
 def read_use(view: Reading, host: str, agent: str, mandate: Mandate) -> Use:
@@ -140,19 +156,28 @@ def read_use(view: Reading, host: str, agent: str, mandate: Mandate) -> Use:
             "of_agent": agent,
         },
     )
-    held, booked, of_agent, kept = row or (0, 0, 0, None)
-    return Use(under_mandate=held + booked, of_agent=of_agent, is_proven=kept is not None)
+    held, booked, of_agent, kept, waiting = row or (0, 0, 0, None, 0)
+    return Use(under_mandate=held + booked + waiting, of_agent=of_agent, is_proven=kept is not None)
 
 
-def count_pools(view: Reading, host: str, use: Use) -> Counts:
-    """What the caps are judged by. The pool of newcomers is not counted for a principal it does not bind."""
-    row = None if use.is_proven else view.one(_OF_NEWCOMERS, {"of_host": host, "now": micros(view.now)})
-    return Counts(of_agent=use.of_agent, of_newcomers=row[0] if row else 0, is_proven=use.is_proven)
+def count_pools(view: Reading, host: str, use: Use, attester: str | None = None) -> Counts:
+    """What the caps are judged by. The pools are not counted for a principal they do not bind."""
+    if use.is_proven:
+        return Counts(of_agent=use.of_agent, of_newcomers=0, is_proven=True)
+    at = {"of_host": host, "now": micros(view.now)}
+    newcomers = view.one(_OF_NEWCOMERS, at)
+    lane = None if attester is None else view.one(_IN_LANE, {**at, "of_attester": attester})
+    return Counts(
+        of_agent=use.of_agent,
+        of_newcomers=newcomers[0] if newcomers else 0,
+        is_proven=False,
+        in_lane=None if attester is None else lane[0] if lane else 0,
+    )
 
 
 def _read(row: Row) -> StoredHold:
     (hold_id, state, version, service_id, agent, principal, mandate, proven, expires_us, until_us, offer, sha256,
-     callback, booking_id) = row  # fmt: skip
+     callback, booking_id, attester) = row  # fmt: skip
     return StoredHold(
         hold_id=hold_id,
         machine=Hold(HoldState(state), version, instant(expires_us)),
@@ -165,4 +190,5 @@ def _read(row: Row) -> StoredHold:
         offer=Signed(offer, sha256),
         callback_url=callback,
         booking_id=booking_id,
+        attester=attester,
     )

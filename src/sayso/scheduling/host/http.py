@@ -11,7 +11,8 @@ Whatever goes wrong ends in a typed refusal with a way to reach the host without
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -30,20 +31,24 @@ from sayso.proof.hashes import sha256
 from sayso.proof.httpsig import SignedRequest
 from sayso.scheduling.host.admission import Operation, admit
 from sayso.scheduling.host.answers import refusal_answer, refuse
-from sayso.scheduling.host.call import Answer, Call, NoBody
-from sayso.scheduling.host.config import ENDPOINT_PATH, HostConfig, public_origin
+from sayso.scheduling.host.call import Answer, Call, ClaimState, NoBody
+from sayso.scheduling.host.claims import ask_key_app, find_claimable
+from sayso.scheduling.host.config import HostConfig, endpoint_path, public_origin
 from sayso.scheduling.host.desk import Desk
 from sayso.scheduling.host.holding import CONFIRM_HOLD, PLACE_HOLD, RELEASE_HOLD
+from sayso.scheduling.host.joining import JOIN_WAITLIST, LEAVE_WAITLIST, READ_ENTRY
 from sayso.scheduling.host.looking import READ_BOOKING, READ_HOLD, SHOW_AVAILABILITY
-from sayso.scheduling.host.managing import ABANDON_CHANGE, ACCEPT_CHANGE, CANCEL_BOOKING, REQUEST_CHANGE
+from sayso.scheduling.host.managing import ABANDON_CHANGE, ACCEPT_CHANGE, CANCEL_BOOKING, READ_CHANGE, REQUEST_CHANGE
+from sayso.scheduling.host.staff_acts import STAFF_ROUTES
+from sayso.scheduling.host.walking_in import GIVE_UP_WALK_IN, TAKE_WALK_IN
 from sayso.scheduling.terms.codes import refused
-from sayso.scheduling.terms.discovery import WELL_KNOWN
-from sayso.scheduling.terms.mandate_checks import Mandate, verify_mandate
+from sayso.scheduling.terms.discovery import WELL_KNOWN, Contact
+from sayso.scheduling.terms.mandate_checks import Mandate, is_current, verify_mandate
 from sayso.scheduling.terms.wire import VERSION
 from sayso.store.failures import Taken, Unavailable
 from sayso.store.unit import Store
 
-__all__ = ("BODY_CAP", "ROUTES", "host_app")
+__all__ = ("BODY_CAP", "ROUTES", "Nowhere", "Published", "document_app", "guarded", "host_app", "host_routes")
 
 BODY_CAP = 16_384
 """Bytes of the largest request body that is read."""
@@ -57,8 +62,15 @@ ROUTES: Mapping[str, Mapping[str, Operation[Any, Any]]] = {
     "/bookings/{booking_id}": {"GET": READ_BOOKING},
     "/bookings/{booking_id}/cancel": {"POST": CANCEL_BOOKING},
     "/bookings/{booking_id}/changes": {"POST": REQUEST_CHANGE},
+    "/bookings/{booking_id}/changes/{offer_id}": {"GET": READ_CHANGE},
     "/bookings/{booking_id}/changes/{offer_id}/accept": {"POST": ACCEPT_CHANGE},
     "/bookings/{booking_id}/changes/{offer_id}/abandon": {"POST": ABANDON_CHANGE},
+    **STAFF_ROUTES,
+    "/host/walk-ins": {"POST": TAKE_WALK_IN},
+    "/host/walk-ins/{walk_in_id}/give-up": {"POST": GIVE_UP_WALK_IN},
+    "/waitlist": {"POST": JOIN_WAITLIST},
+    "/waitlist/{entry_id}": {"GET": READ_ENTRY},
+    "/waitlist/{entry_id}/leave": {"POST": LEAVE_WAITLIST},
 }
 """Every route under the endpoint's base, by path and method (protocol 5.4)."""
 
@@ -68,41 +80,57 @@ _JSON = re.compile(rb"application/json(?:\s*;\s*charset=utf-8)?", re.IGNORECASE)
 
 def host_app(config: HostConfig, desk: Desk, store: Store, clock: Clock) -> ASGIApp:
     """The ASGI application of one host: its discovery document and its endpoint, behind the edge."""
-    origin = public_origin(config)
-    routes = [Route(WELL_KNOWN, _Document(desk))]
-    routes += [
-        Route(ENDPOINT_PATH + path, _Door(methods, desk, store, clock, origin)) for path, methods in ROUTES.items()
-    ]
-    router = Router(routes, redirect_slashes=False, default=_Nowhere(desk))
+    published = Route(WELL_KNOWN, Published(desk.document, desk.contact))
+    router = Router([published, *host_routes(config, desk, store, clock)], redirect_slashes=False)
+    router.default = Nowhere(desk.contact)
+    return guarded(router, public_origin(config), lambda _path: desk.contact)
 
-    def render(_scope: Scope, rejection: Rejection) -> edge.Answer:
-        answer = refusal_answer(rejection.refusal, desk.contact)
+
+def document_app(config: HostConfig, desk: Desk) -> ASGIApp:
+    """What a host with an operator serves on its own domain: the document, and nothing else."""
+    router = Router([Route(WELL_KNOWN, Published(desk.document, desk.contact))], redirect_slashes=False)
+    router.default = Nowhere(desk.contact)
+    return guarded(router, f"https://{config.domain}", lambda _path: desk.contact)
+
+
+def host_routes(config: HostConfig, desk: Desk, store: Store, clock: Clock) -> list[Route]:
+    """Every route of one host's endpoint, under its own base path, signed for its public origin."""
+    base, origin = endpoint_path(config), public_origin(config)
+    return [Route(base + path, _Door(methods, desk, store, clock, origin)) for path, methods in ROUTES.items()]
+
+
+def guarded(app: ASGIApp, origin: str, contact_of: Callable[[str], Contact]) -> ASGIApp:
+    """The edge of one origin; `contact_of` says, from the path, whose way to be reached a refusal repeats (SCH-042)."""
+
+    def render(scope: Scope, rejection: Rejection) -> edge.Answer:
+        answer = refusal_answer(rejection.refusal, contact_of(scope["path"]))
         return edge.Answer(status=answer.status, body=answer.body)
 
-    return Edge(router, hosts={config.domain}, body_cap=BODY_CAP, render=render)
+    return Edge(app, hosts=frozenset({origin.removeprefix("https://")}), body_cap=BODY_CAP, render=render)
 
 
-class _Document:
-    """The discovery document: the same bytes to everybody, unsigned requests included."""
+class Published:
+    """A published document: the same bytes to everybody, unsigned requests included."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, document: bytes, contact: Contact) -> None:
+        self._document = document
+        self._contact = contact
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "GET":
-            await _send(send, _refusal(self._desk, "method_not_allowed"))
+            await _send(send, _refusal(self._contact, "method_not_allowed"))
             return
-        await _send(send, Answer(status=200, body=self._desk.document), cache=b"max-age=600")
+        await _send(send, Answer(status=200, body=self._document), cache=b"max-age=600")
 
 
-class _Nowhere:
+class Nowhere:
     """Every path that is none of ours."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, contact: Contact) -> None:
+        self._contact = contact
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await _send(send, _refusal(self._desk, "no_such_path"))
+        await _send(send, _refusal(self._contact, "no_such_path"))
 
 
 class _Door:
@@ -128,10 +156,10 @@ class _Door:
         except (Taken, Unavailable):
             # Nothing was written. Taken: the store's own constraint caught what the allocator let through; the retry
             # sees a fresh picture.
-            answer = _refusal(desk, "unavailable")
+            answer = _refusal(desk.contact, "unavailable")
         except Exception:
             # The caller learns that it failed and nothing more; the server logs what it was.
-            await _send(send, _refusal(desk, "internal"))
+            await _send(send, _refusal(desk.contact, "internal"))
             raise
         await _send(send, answer)
 
@@ -144,8 +172,33 @@ class _Door:
         _check_media_type(operation, headers)
         signed, body = await self._read(scope, receive)
         _check_version(headers)
-        call = _call(scope, operation, signed, body, headers.get(b"schcp-mandate", b""))
+        call = await self._asked(operation, _call(scope, operation, signed, body, headers.get(b"schcp-mandate", b"")))
+        if operation is CONFIRM_HOLD:
+            call = replace(call, claim=await self._claim(call))
         return await self._store.unit(lambda unit: admit(unit, self._desk, operation, call))
+
+    async def _claim(self, call: Call[Any]) -> ClaimState:
+        """The unit of a shared limit that confirming an open hold of this agent needs, from the key app (SCH-092)."""
+        desk, hold_id = self._desk, call.named["hold_id"]
+        shared = await self._store.reading(lambda view: find_claimable(view, desk.host, hold_id, call.agent))
+        if shared is None:
+            return "none"
+        if desk.statuses.through is None:
+            return "unavailable"
+        found = await ask_key_app(*desk.statuses.through, desk.pen, desk.host, shared, "take")
+        return "unavailable" if found == "returned" else found
+
+    async def _asked(self, operation: Operation[Any, Any], call: Call[Any]) -> Call[Any]:
+        """The call, its mandate's status asked where one is stated and the request could pass with it (SCH-094)."""
+        mandate = call.presented
+        if isinstance(mandate, Refused) or all(claims.status is None for claims in mandate.all_claims):
+            return call
+        if not operation.changes:
+            return replace(call, presented=replace(mandate, standing="not_asked"))
+        # Nobody makes this host fetch a URL with a mandate that is not for it, not for the caller, or over.
+        if not is_current(mandate, self._desk.host, call.agent, self._clock.now()):
+            return call
+        return replace(call, presented=replace(mandate, standing=await self._desk.statuses.standing(mandate)))
 
     async def _read(self, scope: Scope, receive: Receive) -> tuple[tuple[SignedRequest, datetime], bytes]:
         keep_until: list[int] = []
@@ -216,9 +269,9 @@ def _verified(header: bytes) -> Mandate:
     return verify_mandate(header.decode("latin-1"))
 
 
-def _refusal(desk: Desk, reason: str) -> Answer:
+def _refusal(contact: Contact, reason: str) -> Answer:
     refusal: Refusal = refuse(reason)
-    return refusal_answer(refusal, desk.contact)
+    return refusal_answer(refusal, contact)
 
 
 async def _send(send: Send, answer: Answer, *, cache: bytes = b"no-store") -> None:

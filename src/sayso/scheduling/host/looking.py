@@ -12,6 +12,7 @@ from sayso.core.refusal import Refused
 from sayso.scheduling.host import allocations, bookings, holds
 from sayso.scheduling.host.admission import Operation, Plan
 from sayso.scheduling.host.call import Call, NoBody
+from sayso.scheduling.host.contacts import check_admitted
 from sayso.scheduling.host.desk import AVAILABILITY_LIMIT, Desk
 from sayso.scheduling.rules.availability import AvailabilityAsk, availability
 from sayso.scheduling.rules.moving import ask_to_manage
@@ -24,11 +25,11 @@ from sayso.scheduling.rules.spans import DAY, Span, instant, length, micros
 from sayso.scheduling.terms.availability import MAX_SLOTS, MAX_WINDOW_DAYS, AvailabilityAnswer, AvailabilityRequest
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.hold import Settled
-from sayso.scheduling.terms.mandate_checks import Action, check_mandate
+from sayso.scheduling.terms.mandate_checks import Action, check_mandate, check_shown
 from sayso.store.buckets import Limited, charge
 from sayso.store.unit import Reading, Unit
 
-__all__ = ("READ_BOOKING", "READ_HOLD", "SHOW_AVAILABILITY", "day_around", "find_booking", "find_own_hold")
+__all__ = ("READ_BOOKING", "READ_HOLD", "SHOW_AVAILABILITY", "day_around", "find_booking", "find_own_hold", "may_read")
 
 _LONGEST_WINDOW = timedelta(days=MAX_WINDOW_DAYS)
 
@@ -59,9 +60,15 @@ def find_booking(view: Reading, desk: Desk, call: Call[object]) -> StoredBooking
 
 
 def _charge(unit: Unit, desk: Desk, call: Call[AvailabilityRequest]) -> None:
-    verdict = charge(unit, [(f"{desk.host} availability {call.agent}", AVAILABILITY_LIMIT)])
+    # An operator counts across its hosts, too: one agent reads sixty times a minute whatever it reads (SCH-118).
+    counted = [desk.host] if desk.operator is None else [desk.host, desk.operator]
+    verdict = charge(unit, [(f"{whose} availability {call.agent}", AVAILABILITY_LIMIT) for whose in counted])
     if isinstance(verdict, Limited):
         raise refused("rate_limited", details={"retry_after": verdict.retry_after})
+    if desk.profile.access == "contacts":
+        # Even a look shows when somebody is at home: who asks is told by a mandate, and by nothing else (SCH-040).
+        check_shown(call.mandate, desk.host, call.agent, unit.now)
+        check_admitted(unit, desk, call.mandate.principal)
 
 
 def _show(unit: Unit, desk: Desk, call: Call[AvailabilityRequest], _grounds: None) -> Plan:
@@ -99,7 +106,7 @@ def _read_hold(unit: Unit, desk: Desk, call: Call[NoBody], held: StoredHold) -> 
     return Plan(status=200, reply=hold_view(held, bookings.own_offer(held.offer.token), unit.now))
 
 
-def _may_read(unit: Unit, desk: Desk, call: Call[NoBody]) -> StoredBooking:
+def may_read(unit: Unit, desk: Desk, call: Call[NoBody]) -> StoredBooking:
     """The agent that made the booking may, and whoever holds a mandate that covers it (SCH-210)."""
     found = find_booking(unit, desk, call)
     if found.agent == call.agent:
@@ -119,4 +126,4 @@ def _read_booking(unit: Unit, desk: Desk, call: Call[NoBody], found: StoredBooki
 
 SHOW_AVAILABILITY = Operation(AvailabilityRequest, _charge, _show)
 READ_HOLD = Operation(NoBody, find_own_hold, _read_hold)
-READ_BOOKING = Operation(NoBody, _may_read, _read_booking)
+READ_BOOKING = Operation(NoBody, may_read, _read_booking)

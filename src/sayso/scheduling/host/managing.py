@@ -10,11 +10,14 @@ from dataclasses import dataclass
 
 from sayso.scheduling.host import allocations, bookings, changes
 from sayso.scheduling.host.admission import Operation, Plan
-from sayso.scheduling.host.call import Call
+from sayso.scheduling.host.call import Call, NoBody
+from sayso.scheduling.host.contacts import check_admitted
 from sayso.scheduling.host.desk import Desk
-from sayso.scheduling.host.looking import day_around, find_booking
+from sayso.scheduling.host.looking import day_around, find_booking, may_read
+from sayso.scheduling.host.whole import drop_open, end_change, note_proposal_over
 from sayso.scheduling.rules import change, moving, settling
 from sayso.scheduling.rules.booking import COUPLED
+from sayso.scheduling.rules.change import ChangeState
 from sayso.scheduling.rules.limits import granted_ttl
 from sayso.scheduling.rules.moving import AcceptChange, OfferChange, StoredChange, ask_to_accept, ask_to_manage
 from sayso.scheduling.rules.placing import check_bookable
@@ -27,7 +30,7 @@ from sayso.scheduling.terms.mandate_checks import Action, Checked, check_mandate
 from sayso.scheduling.terms.offer import OfferClaims
 from sayso.store.unit import Unit
 
-__all__ = ("ABANDON_CHANGE", "ACCEPT_CHANGE", "CANCEL_BOOKING", "REQUEST_CHANGE")
+__all__ = ("ABANDON_CHANGE", "ACCEPT_CHANGE", "CANCEL_BOOKING", "READ_CHANGE", "REQUEST_CHANGE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +63,10 @@ def _may_request(unit: Unit, desk: Desk, call: Call[ChangeRequest]) -> _Booked:
 
 def _may_manage(unit: Unit, desk: Desk, call: Call[CancelRequest] | Call[ChangeRequest], action: Action) -> _Booked:
     found = find_booking(unit, desk, call)
-    return _Booked(found, check_mandate(call.mandate, ask_to_manage(desk.profile, found, call.agent, action), unit.now))
-
-
-def _drop_open(unit: Unit, desk: Desk, booking: StoredBooking) -> None:
-    """Gives back the time of the booking's open change offer, if there is one (SCH-216, SCH-231)."""
-    found = changes.find_open(unit, desk.host, booking.booking_id)
-    if found is None:
-        return
-    decision = moving.drop(found, bookings.own_offer(found.offer.token), booking.principal, unit.now)
-    changes.save(unit, desk.host, decision.state)
-    allocations.follow(unit, desk.host, found.offer_id, change.COUPLED[decision.state.machine.state])
-    desk.record(unit, decision.records)
+    checked = check_mandate(call.mandate, ask_to_manage(desk.profile, found, call.agent, action), unit.now)
+    if action is not Action.CANCEL:
+        check_admitted(unit, desk, found.principal)
+    return _Booked(found, checked)
 
 
 def _cancel(unit: Unit, desk: Desk, call: Call[CancelRequest], found: _Booked) -> Plan:
@@ -89,7 +84,7 @@ def _cancel(unit: Unit, desk: Desk, call: Call[CancelRequest], found: _Booked) -
     def write() -> None:
         bookings.save(unit, desk.host, decision.state)
         if not coupling.changes_stay_open:
-            _drop_open(unit, desk, made)
+            drop_open(unit, desk, made)
         if not coupling.occupies_time:
             allocations.free(unit, desk.host, made.owner)
         desk.keep_documents(unit, found.checked.mandate, decision.state.receipt)
@@ -101,6 +96,9 @@ def _request(unit: Unit, desk: Desk, call: Call[ChangeRequest], found: _Booked) 
     profile, made = desk.profile, found.booking
     start, wished = moving.read_move(call.request)
     moving.check_movable(made, unit.now)
+    earlier = changes.find_open(unit, desk.host, made.booking_id)
+    if earlier is not None and earlier.machine.state is ChangeState.AWAITING:
+        raise refused("move_awaits_host")
     ttl = granted_ttl(wished, profile.ceilings)
     check_bookable(profile, start, unit.now)
     decision = moving.offer(
@@ -121,7 +119,9 @@ def _request(unit: Unit, desk: Desk, call: Call[ChangeRequest], found: _Booked) 
     offered = decision.state
 
     def write() -> None:
-        _drop_open(unit, desk, made)
+        earlier = changes.find_open(unit, desk.host, made.booking_id)
+        if earlier is not None:
+            end_change(unit, desk, made, earlier)
         changes.add(unit, desk.host, offered.change)
         allocations.take(
             unit,
@@ -147,7 +147,9 @@ def _may_accept(unit: Unit, desk: Desk, call: Call[AcceptRequest]) -> _Offered:
     offered = _find_change(unit, desk, call, made)
     terms = bookings.own_offer(offered.offer.token)
     ask = ask_to_accept(desk.profile, made, offered, terms, call.agent)
-    return _Offered(made, offered, terms, check_mandate(call.mandate, ask, unit.now))
+    checked = check_mandate(call.mandate, ask, unit.now)
+    check_admitted(unit, desk, made.principal)
+    return _Offered(made, offered, terms, checked)
 
 
 def _accept(unit: Unit, desk: Desk, call: Call[AcceptRequest], found: _Offered) -> Plan:
@@ -155,6 +157,8 @@ def _accept(unit: Unit, desk: Desk, call: Call[AcceptRequest], found: _Offered) 
         found.booking,
         found.change,
         found.terms,
+        bookings.own_offer(found.booking.offer.token),
+        bookings.own_receipt(found.booking.receipt),
         desk.pen,
         AcceptChange(offer_sha256=call.request.offer_sha256, checked=found.checked, receipt_id=desk.ids.new("r")),
         unit.now,
@@ -164,9 +168,12 @@ def _accept(unit: Unit, desk: Desk, call: Call[AcceptRequest], found: _Offered) 
     def write() -> None:
         changes.save(unit, desk.host, moved.change)
         bookings.save(unit, desk.host, moved.booking)
-        allocations.free(unit, desk.host, found.booking.owner)
-        allocations.follow(unit, desk.host, moved.booking.owner, change.COUPLED[moved.change.machine.state])
-        desk.keep_documents(unit, found.checked.mandate, moved.booking.offer.token, moved.booking.receipt)
+        if moved.change.machine.state is ChangeState.AWAITING:
+            allocations.keep_until(unit, desk.host, moved.change.offer_id, moved.change.machine.expires_at)
+        else:
+            allocations.free(unit, desk.host, found.booking.owner)
+            allocations.follow(unit, desk.host, moved.booking.owner, change.COUPLED[moved.change.machine.state])
+        desk.keep_documents(unit, found.checked.mandate, moved.change.offer.token, moved.booking.receipt)
 
     return Plan(status=200, reply=decision.reply, records=decision.records, write=write)
 
@@ -182,17 +189,32 @@ def _find_asked(unit: Unit, desk: Desk, call: Call[AbandonRequest]) -> _Kept:
 
 def _abandon(unit: Unit, desk: Desk, call: Call[AbandonRequest], kept: _Kept) -> Plan:
     terms = bookings.own_offer(kept.change.offer.token)
+    if kept.change.machine.state is ChangeState.AWAITING:
+        raise refused("move_awaits_host")
     decision = moving.drop(kept.change, terms, kept.booking.principal, unit.now)
 
     def write() -> None:
         if decision.records:
             changes.save(unit, desk.host, decision.state)
             allocations.follow(unit, desk.host, kept.change.offer_id, change.COUPLED[decision.state.machine.state])
+            note_proposal_over(unit, desk, kept.booking, kept.change)
 
     return Plan(status=200, reply=decision.reply, records=decision.records, write=write)
+
+
+def _may_read_change(unit: Unit, desk: Desk, call: Call[NoBody]) -> _Kept:
+    made = may_read(unit, desk, call)
+    return _Kept(made, _find_change(unit, desk, call, made))
+
+
+def _read_change(unit: Unit, desk: Desk, call: Call[NoBody], kept: _Kept) -> Plan:
+    return Plan(
+        status=200, reply=moving.change_view(kept.change, bookings.own_offer(kept.change.offer.token), unit.now)
+    )
 
 
 CANCEL_BOOKING = Operation(CancelRequest, _may_cancel, _cancel, lambda found: found.booking.principal)
 REQUEST_CHANGE = Operation(ChangeRequest, _may_request, _request, lambda found: found.booking.principal)
 ACCEPT_CHANGE = Operation(AcceptRequest, _may_accept, _accept, lambda found: found.booking.principal)
+READ_CHANGE = Operation(NoBody, _may_read_change, _read_change)
 ABANDON_CHANGE = Operation(AbandonRequest, _find_asked, _abandon, lambda kept: kept.booking.principal)

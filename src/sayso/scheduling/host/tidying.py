@@ -13,8 +13,10 @@ from datetime import timedelta
 from typing import Final, NoReturn
 
 from sayso.core.clock import Clock
+from sayso.scheduling.host import reputation
 from sayso.scheduling.host.desk import Desk
 from sayso.scheduling.host.due import lapse_due
+from sayso.scheduling.host.entries import forget_freed
 from sayso.store import buckets, nonces, replay
 from sayso.store.failures import Unavailable
 from sayso.store.unit import Store, Unit
@@ -49,6 +51,8 @@ def tidy(unit: Unit, desk: Desk) -> None:
     """One round, bounded: what is left over waits for the next."""
     unit.lock(desk.lock)
     lapse_due(unit, desk)
+    forget_freed(unit, desk.host)
     nonces.prune(unit)
     replay.prune(unit)
     buckets.prune(unit)
+    reputation.prune(unit, desk.host)

@@ -8,10 +8,13 @@ the identity is not verified, and it does not sign.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from typing import Protocol
+
+import msgspec
 
 from sayso.core.clock import Clock
 from sayso.core.ids import Ids
@@ -28,11 +31,12 @@ from sayso.scheduling.keyapp.documents import (
     management_mandate,
     named_host,
     offer_mandate,
+    with_attestations,
 )
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.consent_text import Identity
 from sayso.scheduling.terms.discovery import Discovery
-from sayso.scheduling.terms.identity import jwk_of, principal_urn, vouching_domain
+from sayso.scheduling.terms.identity import Jwk, jwk_of, principal_urn
 from sayso.scheduling.terms.mandate import MANDATE_TYP, Bound, ConsentMode, ConsentRecord, MandateClaims
 
 __all__ = ("KeyApp", "Keys", "Shown")
@@ -52,6 +56,23 @@ class Keys(Protocol):
         ...
 
 
+class Register(Protocol):
+    """Where a key app keeps what it signed, and gets the status URLs it puts in (`issued`)."""
+
+    @property
+    def is_revocable(self) -> bool:
+        """Whether what is signed now can be taken back."""
+        ...
+
+    def new_status(self) -> tuple[str, Jwk] | None:
+        """A status URL and the key that answers there; None without a public origin."""
+        ...
+
+    async def keep(self, token: str) -> None:
+        """Keeps a mandate that was just signed."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
     """What a person is shown. `text_sha256` is over the text's UTF-8, `document_sha256` over the document's bytes."""
@@ -68,16 +89,30 @@ class KeyApp:
     """One person's key app, for as long as one surface is open.
 
     `name` is the principal key's name in the vault; `agent` the thumbprint of the one agent key it signs for, so that
-    a document slipped in by another program never binds the person to a stranger's key.
+    a document slipped in by another program never binds the person to a stranger's key. `attestations` are the tokens
+    that others gave this person; each host gets those it counts (SCH-282).
     """
 
-    def __init__(self, keys: Keys, fetcher: Fetcher, clock: Clock, ids: Ids, *, name: str, agent: str) -> None:
+    def __init__(
+        self,
+        keys: Keys,
+        fetcher: Fetcher,
+        clock: Clock,
+        ids: Ids,
+        *,
+        name: str,
+        agent: str,
+        attestations: Sequence[str] = (),
+        issued: Register | None = None,
+    ) -> None:
         self._keys = keys
         self._documents = HostDocuments(fetcher, clock)
         self._clock = clock
         self._ids = ids
         self._name = name
         self._agent = agent
+        self._attestations = tuple(attestations)
+        self._issued = issued
         self._numbers = count(1)
         self._presented: dict[int, Prepared] = {}
 
@@ -91,8 +126,7 @@ class KeyApp:
 
         Refused: document_invalid, not_ours, unknown_key; for management also unverified.
         """
-        domain = vouching_domain(named_host(kind, document))
-        prepared = await self._prepare(kind, document, domain)
+        prepared = await self._prepare(kind, document, named_host(kind, document))
         if prepared.agent != self._agent:
             raise refused("not_ours", "The document is another agent's.")
         if len(prepared.text) > _LONGEST_TEXT:
@@ -108,10 +142,10 @@ class KeyApp:
             identity=prepared.identity,
         )
 
-    async def _prepare(self, kind: str, data: bytes, domain: str) -> Prepared:
+    async def _prepare(self, kind: str, data: bytes, host: str) -> Prepared:
         now = self._clock.now()
         try:
-            return await self._documents.checked(domain, lambda found: self._read(kind, data, found, now))
+            return await self._documents.checked(host, lambda found: self._read(kind, data, found, now))
         except (PeerUnreachable, PeerRefused):
             return self._read(kind, data, None, now)
         except Refused as error:
@@ -121,12 +155,15 @@ class KeyApp:
 
     def _read(self, kind: str, data: bytes, document: Discovery | None, now: datetime) -> Prepared:
         if kind == "limits":
-            return limits_mandate(data, document, now)
+            prepared = limits_mandate(data, document, now, revocable=self._is_revocable)
+            if document is None:
+                return prepared
+            return with_attestations(prepared, self._attestations, document, self.principal, now)
         if kind == "offer":
             return offer_mandate(data, document, self.principal, now)
         if document is None:
             raise refused("unverified")
-        return management_mandate(data, document, self.principal, now)
+        return management_mandate(data, document, self.principal, now, revocable=self._is_revocable)
 
     def sign(self, shown: Shown, mode: ConsentMode) -> str:
         """The mandate, as a compact JWS, that what was shown stands for. Each presentation is signed at most once.
@@ -154,8 +191,27 @@ class KeyApp:
             scope=prepared.scope,
             constraints=prepared.constraints,
             consent=ConsentRecord(mode=mode, statement=prepared.text),
+            attestations=prepared.attestations,
         )
         del self._presented[shown.number]
+        return self._signed(claims, key)
+
+    @property
+    def _is_revocable(self) -> bool:
+        return self._issued is not None and self._issued.is_revocable
+
+    async def issue(self, shown: Shown, mode: ConsentMode) -> str:
+        """As `sign`, and kept among what this key app signed before anybody can use it."""
+        token = self.sign(shown, mode)
+        if self._issued is not None:
+            await self._issued.keep(token)
+        return token
+
+    def _signed(self, claims: MandateClaims, key: PrivateKey) -> str:
+        """The token. A closed mandate ends with its offer and has no status."""
+        place = None if self._issued is None or claims.constraints.offer_sha256 else self._issued.new_status()
+        if place is not None:
+            claims = msgspec.structs.replace(claims, status=place[0], status_jwk=place[1])
         return sign_jws(claims, key, typ=MANDATE_TYP)
 
     def _signer(self) -> PrivateKey:

@@ -6,7 +6,8 @@ and answers with the claims to sign and the text to show. Nothing here signs; `a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sayso.core import strictjson
@@ -15,6 +16,7 @@ from sayso.core.instants import from_epoch, parse_instant
 from sayso.core.money import read_money
 from sayso.core.refusal import Refused
 from sayso.proof.jws import read_jws
+from sayso.scheduling.terms.attestation import AttestationClaims, vouchers
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.consent_text import (
     Identity,
@@ -32,16 +34,20 @@ from sayso.scheduling.terms.offer import OfferClaims
 from sayso.scheduling.terms.offer_checks import verify_offer
 from sayso.scheduling.terms.receipt import ReceiptClaims
 from sayso.scheduling.terms.receipt_checks import VerifiedReceipt, verify_receipt
+from sayso.scheduling.terms.spoken import either
 
-__all__ = ("Prepared", "limits_mandate", "management_mandate", "named_host", "offer_mandate")
+__all__ = ("Prepared", "limits_mandate", "management_mandate", "named_host", "offer_mandate", "with_attestations")
 
+_MOST_ATTESTATIONS = 4
 _OPEN_ENDED_FOR = timedelta(days=1)
 _LIVE = ("confirmed", "pending_host", "tentative")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A mandate that could be signed, and the text that says what it means. `expires` is an instant or a lifetime."""
+    """A mandate that could be signed, and the text that says what it means. `expires` is an instant or a lifetime;
+    `attestations` are what others say of the person, for the host to weigh.
+    """
 
     text: str
     identity: Identity
@@ -50,6 +56,7 @@ class Prepared:
     scope: tuple[Scope, ...]
     constraints: Constraints
     expires: datetime | timedelta
+    attestations: tuple[str, ...] = ()
 
 
 def named_host(kind: str, data: bytes) -> str:
@@ -67,7 +74,9 @@ def named_host(kind: str, data: bytes) -> str:
     raise refused("document_invalid", f"This key app knows no question of the kind {kind[:40]!r}.")
 
 
-def limits_mandate(data: bytes, document: Discovery | None, now: datetime) -> Prepared:
+def limits_mandate(
+    data: bytes, document: Discovery | None, now: datetime, *, revocable: bool = False
+) -> Prepared:
     """The buying mandate of a draft. With no document the text says so, and what it prepares is not signed."""
     try:
         draft = strictjson.decode(data, LimitsDraft)
@@ -84,7 +93,7 @@ def limits_mandate(data: bytes, document: Discovery | None, now: datetime) -> Pr
     if document is not None:
         _check_services(draft, document)
     return Prepared(
-        text=limits_text(draft, document),
+        text=limits_text(draft, document, revocable=revocable),
         identity=verified_identity(document) if document else unverified_identity(draft.host),
         host=draft.host,
         agent=draft.agent,
@@ -97,6 +106,22 @@ def limits_mandate(data: bytes, document: Discovery | None, now: datetime) -> Pr
         ),
         expires=lifetime,
     )
+
+
+def with_attestations(
+    prepared: Prepared, held: Sequence[str], document: Discovery, principal: str, now: datetime
+) -> Prepared:
+    """The same with those statements that this host counts, and nothing that is of no use to it (SCH-282).
+
+    The text says whose word is shown, and about what.
+    """
+    useful = [token for token in held if vouchers((token,), document.trust, principal, now)][:_MOST_ATTESTATIONS]
+    if not useful:
+        return prepared
+    said = [strictjson.decode(read_jws(token).payload, AttestationClaims) for token in useful]
+    words = either([f"{each.iss} ({each.assurance.replace('_', ' ')})" for each in said], "and")
+    text = f"{prepared.text} I show {document.title} what {words} says of me."
+    return replace(prepared, text=text, attestations=tuple(useful))
 
 
 def _check_services(draft: LimitsDraft, document: Discovery) -> None:
@@ -152,7 +177,9 @@ def _unproved_offer(token: str) -> Prepared:
     )
 
 
-def management_mandate(data: bytes, document: Discovery, principal: str, now: datetime) -> Prepared:
+def management_mandate(
+    data: bytes, document: Discovery, principal: str, now: datetime, *, revocable: bool = False
+) -> Prepared:
     """The mandate to cancel and move one booking, bounded by the window and ceiling of the person's own limits."""
     try:
         draft = strictjson.decode(data, ManagementDraft)
@@ -170,7 +197,7 @@ def management_mandate(data: bytes, document: Discovery, principal: str, now: da
     identity = verified_identity(document)
     bounds = limits.claims.constraints
     return Prepared(
-        text=management_text(booking, bounds, identity),
+        text=management_text(booking, bounds, identity, revocable=revocable),
         identity=identity,
         host=booking.host,
         agent=limits.claims.cnf.jkt,

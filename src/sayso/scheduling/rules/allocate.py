@@ -9,22 +9,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from typing import Literal
 
 from sayso.scheduling.rules.availability import AvailabilityAsk, FreeSlot, availability, bookable_starts, eligible_seats
 from sayso.scheduling.rules.opening import is_on_grid, local_dates
 from sayso.scheduling.rules.picture import Picture, Room, Taken, rooms, starts
 from sayso.scheduling.rules.premises import BookableService, Seat
-from sayso.scheduling.rules.spans import Span, length
+from sayso.scheduling.rules.reserve import out_of_reach
+from sayso.scheduling.rules.spans import SECOND, Span, length, micros
 
 __all__ = ("AllocationAsk", "Granted", "NotFree", "allocate")
 
 _ALTERNATIVES = 5
+_JUST_NOW = 60 * SECOND
+"""Whoever came a moment ago is put in as of when they came."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllocationAsk:
     """One start of a service. `named` is the unit the guest insists on; `family` the booking being moved, whose own
-    time counts as free; `prefer` the units it stands on now, taken again where they fit (SCH-130).
+    time counts as free; `prefer` the units it stands on now, taken again where they fit (SCH-130). What is kept back
+    for walk-ins is kept back from agents alone.
     """
 
     service: BookableService
@@ -32,6 +37,7 @@ class AllocationAsk:
     named: str | None = None
     family: str | None = None
     prefer: tuple[str, ...] = ()
+    origin: Literal["agent", "people"] = "agent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,9 @@ def allocate(ask: AllocationAsk, picture: Picture, now: datetime) -> Granted | N
 
 
 def _may_start(ask: AllocationAsk, picture: Picture, now: datetime) -> bool:
+    """Grid, horizon and release schedule are for agents; whoever stands at the counter may sit down now."""
+    if ask.origin == "people":
+        return ask.start >= micros(now) - _JUST_NOW
     allowed = bookable_starts(picture, _around(ask, picture), now)
     return allowed.start <= ask.start <= allowed.end and is_on_grid(
         ask.start, picture.premises.zone, picture.premises.slot_step
@@ -85,8 +94,10 @@ def _may_start(ask: AllocationAsk, picture: Picture, now: datetime) -> bool:
 
 def _chosen(ask: AllocationAsk, picture: Picture) -> list[tuple[Seat, Room]] | None:
     """As many seats of each needed kind as the service takes, or None as soon as one kind has too few."""
-    taken = picture.taken(ignoring=ask.family)
     day = next(local_dates(Span(ask.start, ask.start + 1), picture.premises.zone))
+    taken = picture.taken(ignoring=ask.family)
+    if ask.origin == "agent":
+        taken = out_of_reach(picture, ask.service, taken, day, ask.family)
     found: list[tuple[Seat, Room]] = []
     for kind, seats in eligible_seats(picture.premises, ask.service, ask.named).items():
         free = [(seat, room) for seat in seats for room in _free(ask, picture, seat, day, taken)]

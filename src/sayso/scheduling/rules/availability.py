@@ -14,6 +14,8 @@ from datetime import date, datetime
 from sayso.scheduling.rules.opening import grid, local_dates
 from sayso.scheduling.rules.picture import Picture, Taken, rooms, starts
 from sayso.scheduling.rules.premises import BookableService, Premises, Seat
+from sayso.scheduling.rules.release import released_until
+from sayso.scheduling.rules.reserve import out_of_reach
 from sayso.scheduling.rules.spans import Span, length, micros
 
 __all__ = ("AvailabilityAsk", "FreeSlot", "availability", "bookable_starts", "eligible_seats")
@@ -50,18 +52,21 @@ def availability(picture: Picture, ask: AvailabilityAsk, now: datetime) -> list[
     for day in local_dates(Span(allowed.start, allowed.end + 1), zone):
         on_grid = grid(day, zone, picture.premises.slot_step)
         candidates = [start for start in on_grid if allowed.start <= start <= allowed.end]
-        found += [_slot(ask.service, start) for start in _served(picture, ask, taken, day, candidates)]
+        left = out_of_reach(picture, ask.service, taken, day, ask.family)
+        found += [_slot(ask.service, start) for start in _served(picture, ask, left, day, candidates)]
     return found
 
 
 def bookable_starts(picture: Picture, ask: AvailabilityAsk, now: datetime) -> Span:
-    """The earliest and the latest start (both included) that window, present and booking horizon leave.
+    """The earliest and the latest start (both included) that window, present, booking horizon and release schedule
+    leave.
 
     A start must lie after `now` and at most the horizon after it; the result is empty when its end precedes its start.
     """
     latest = ask.window.end - (length(ask.service.duration) if ask.service.duration is not None else 0)
     horizon = micros(now) + length(picture.premises.horizon)
-    return Span(max(ask.window.start, micros(now) + 1), min(latest, horizon))
+    released = released_until(picture.premises, now)
+    return Span(max(ask.window.start, micros(now) + 1), min(latest, horizon, released - 1))
 
 
 def eligible_seats(premises: Premises, service: BookableService, named: str | None) -> Mapping[str, tuple[Seat, ...]]:

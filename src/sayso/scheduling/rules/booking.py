@@ -15,8 +15,9 @@ What the tables cannot say, conditions do: that the appointment has not begun (`
 week for taking a mark back is not over. A booking's changes are a machine of their own (`change`); which of them close
 with the booking, and whether the booking still occupies time, stands in `COUPLED`.
 
-Rows that no door drives yet (approval, participants, ending, marks) are part of the law all the same: one table says
-what a booking may become, whoever asks. SCH-176..178, SCH-196..206, SCH-209, SCH-212, SCH-213, SCH-219.
+Rows that no door drives yet (participants) are part of the law all the same: one table says what a booking may become,
+whoever asks. The clock completes a booking before any command of its host sees it, so a mark is always set on a
+`completed` one. SCH-176..178, SCH-196..206, SCH-209, SCH-212, SCH-213, SCH-219.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ __all__ = (
     "BIRTH",
     "COUPLED",
     "TABLE",
+    "Annotate",
     "Approve",
     "BookingState",
     "Cancel",
@@ -44,6 +46,7 @@ __all__ = (
     "Decline",
     "End",
     "Lapse",
+    "MarkAttended",
     "MarkNoShow",
     "Move",
     "Settle",
@@ -130,11 +133,37 @@ class MarkNoShow:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkAttended:
+    """The host records that the guest came; a mark on what is completed, not a state (SCH-209)."""
+
+
+@dataclass(frozen=True, slots=True)
 class TakeMarkBack:
-    """The host corrects itself."""
+    """The host corrects itself: the guest came after all."""
 
 
-Command = Approve | Settle | Decline | Lapse | Cancel | CancelByHost | Move | Complete | End | MarkNoShow | TakeMarkBack
+@dataclass(frozen=True, slots=True)
+class Annotate:
+    """Something visible waits or was refused inside the booking: a move that the host is asked for, its answer, a
+    proposal of the host. Time, contract and sequence stay as they are (SCH-204).
+    """
+
+
+Command = (
+    Approve
+    | Settle
+    | Decline
+    | Lapse
+    | Cancel
+    | CancelByHost
+    | Move
+    | Complete
+    | End
+    | MarkNoShow
+    | MarkAttended
+    | TakeMarkBack
+    | Annotate
+)
 
 BIRTH: Final = frozenset({BookingState.PENDING_HOST, BookingState.TENTATIVE, BookingState.CONFIRMED})
 
@@ -144,6 +173,8 @@ TABLE: Final[Mapping[BookingState, Mapping[type[Command], BookingState]]] = {
         Decline: BookingState.DECLINED,
         Lapse: BookingState.EXPIRED,
         Cancel: BookingState.CANCELLED,
+        Move: BookingState.CONFIRMED,  # the guest accepted a counter: countering was the host's yes (SCH-235)
+        Annotate: BookingState.PENDING_HOST,
     },
     BookingState.TENTATIVE: {
         Settle: BookingState.CONFIRMED,
@@ -157,12 +188,12 @@ TABLE: Final[Mapping[BookingState, Mapping[type[Command], BookingState]]] = {
         Move: BookingState.CONFIRMED,
         Complete: BookingState.COMPLETED,
         End: BookingState.COMPLETED,
-        MarkNoShow: BookingState.NO_SHOW,
+        Annotate: BookingState.CONFIRMED,
     },
     BookingState.DECLINED: {},
     BookingState.EXPIRED: {},
     BookingState.CANCELLED: {},
-    BookingState.COMPLETED: {MarkNoShow: BookingState.NO_SHOW},
+    BookingState.COMPLETED: {MarkNoShow: BookingState.NO_SHOW, MarkAttended: BookingState.COMPLETED},
     BookingState.NO_SHOW: {TakeMarkBack: BookingState.COMPLETED},
 }
 
@@ -178,7 +209,7 @@ class Coupling:
 _OVER: Final = Coupling(occupies_time=False, changes_stay_open=False)
 
 COUPLED: Final[Mapping[BookingState, Coupling]] = {
-    BookingState.PENDING_HOST: Coupling(occupies_time=True, changes_stay_open=False),
+    BookingState.PENDING_HOST: Coupling(occupies_time=True, changes_stay_open=True),
     BookingState.TENTATIVE: Coupling(occupies_time=True, changes_stay_open=False),
     BookingState.CONFIRMED: Coupling(occupies_time=True, changes_stay_open=True),
     BookingState.DECLINED: _OVER,
@@ -226,14 +257,16 @@ def _deadline_passed(booking: Standing, now: datetime) -> None:
 
 def _mark_is_fresh(booking: Standing, now: datetime) -> None:
     if now > booking.until + MARK_CAN_BE_TAKEN_BACK:
-        raise refused("not_changeable")
+        raise refused("mark_too_late")
 
 
 _CONDITIONS: Final[Mapping[type[Command], Callable[[Standing, datetime], None]]] = {
     Cancel: _has_not_begun,
+    CancelByHost: _has_not_begun,
     Move: _has_not_begun,
     Complete: _is_over,
-    MarkNoShow: _is_over,
+    MarkNoShow: _mark_is_fresh,
+    MarkAttended: _mark_is_fresh,
     End: _runs_open,
     Lapse: _deadline_passed,
     TakeMarkBack: _mark_is_fresh,

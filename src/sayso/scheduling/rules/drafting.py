@@ -7,6 +7,9 @@ Nothing is added on the way: a booking says what its contract says, so that a po
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
+
+from msgspec import structs
 
 from sayso.core.instants import epoch, write_local
 from sayso.core.money import MoneyText, write_money
@@ -15,14 +18,14 @@ from sayso.scheduling.rules.booking import BookingState, Standing
 from sayso.scheduling.rules.premises import BookableService
 from sayso.scheduling.rules.profile import HostProfile
 from sayso.scheduling.rules.spans import instant
-from sayso.scheduling.terms.booking import Answered, Booking, BookingStatus, Cancelled
+from sayso.scheduling.terms.booking import Answered, Booking, BookingStatus, DeclinedChange
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.event import event_of
 from sayso.scheduling.terms.offer import Change, OfferClaims, OfferedService
 from sayso.scheduling.terms.place import Place
 from sayso.scheduling.terms.receipt import Agreement, ReceiptClaims, Settlement
 
-__all__ = ("draw_booking", "draw_offer", "draw_receipt", "ends", "list_price")
+__all__ = ("draw_booking", "draw_offer", "draw_receipt", "ends", "list_price", "redraw_booking")
 
 
 def ends(service: BookableService, start: datetime) -> datetime | None:
@@ -46,8 +49,11 @@ def draw_offer(
     expires_at: datetime,
     hold_id: str | None = None,
     change: Change | None = None,
+    answer_by: datetime | None = None,
 ) -> OfferClaims:
-    """The terms of one grant. Local times carry the offset the host's zone has then (SCH-275)."""
+    """The terms of one grant. Local times carry the offset the host's zone has then (SCH-275). `answer_by` is the
+    deadline of a host that answers each request (SCH-177).
+    """
     zone = profile.premises.zone
     price = profile.quotes[service.id]
     return OfferClaims(
@@ -70,6 +76,8 @@ def draw_offer(
         resource_name=_with(service, granted),
         total=None if price is None else write_money(price.total),
         lines=None if price is None else price.lines,
+        answer_by=None if answer_by is None else write_local(answer_by, zone),
+        owner=profile.owner,
     )
 
 
@@ -87,7 +95,7 @@ def draw_booking(
     booking_id: str,
     mandate: str,
     now: datetime,
-    cancelled: Cancelled | None = None,
+    declined_change: DeclinedChange | None = None,
 ) -> Booking:
     """The booking as both sides see it: the machine's state, the contract's terms."""
     status: BookingStatus = standing.state.value
@@ -109,8 +117,19 @@ def draw_booking(
         total=terms.total,
         lines=terms.lines,
         answered=None if standing.state is BookingState.PENDING_HOST else Answered(by="host"),
-        cancelled=cancelled,
+        declined_change=declined_change,
     )
+
+
+def redraw_booking(last: Booking, standing: Standing, terms: OfferClaims, *, now: datetime, **changed: Any) -> Booking:
+    """The booking after something that leaves its contract: what was last shown, with its new standing and `changed`.
+
+    Nothing is read from the host's settings, so that no edit of them reaches a booking (SCH-159).
+    """
+    status: BookingStatus = standing.state.value
+    event = event_of(booking_id=last.booking_id, terms=terms, sequence=standing.sequence, status=status, updated=now)
+    facts = {"status": status, "sequence": standing.sequence, "version": standing.version, "event": event, **changed}
+    return structs.replace(last, **facts)
 
 
 def draw_receipt(

@@ -12,25 +12,29 @@ from datetime import datetime, timedelta
 from sayso.core.durations import parse_duration
 from sayso.core.instants import parse_instant, write_instant
 from sayso.core.money import read_money
+from sayso.core.refusal import Misuse
 from sayso.ledger.rules.kinds import declare
 from sayso.ledger.rules.record import Draft, Link
 from sayso.scheduling.rules import booking, change
 from sayso.scheduling.rules.allocate import AllocationAsk, Granted, NotFree, allocate
+from sayso.scheduling.rules.booking import BookingState
 from sayso.scheduling.rules.change import ChangeOffer, ChangeState
 from sayso.scheduling.rules.decision import Decision
-from sayso.scheduling.rules.drafting import draw_booking, draw_offer, draw_receipt, list_price
+from sayso.scheduling.rules.drafting import draw_booking, draw_offer, draw_receipt, list_price, redraw_booking
 from sayso.scheduling.rules.picture import Picture
 from sayso.scheduling.rules.placing import check_bookable
 from sayso.scheduling.rules.premises import BookableService
 from sayso.scheduling.rules.profile import HostPen, HostProfile, Signed
-from sayso.scheduling.rules.settling import StoredBooking, agreement, booking_record, check_contract
+from sayso.scheduling.rules.settling import StoredBooking, agreement, booking_record, check_contract, host_record
 from sayso.scheduling.rules.slots import not_free
 from sayso.scheduling.rules.spans import instant, micros
+from sayso.scheduling.terms.booking import AwaitingHost, Booking
 from sayso.scheduling.terms.change import ChangeRequest, ChangeView
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.hold import Settled
 from sayso.scheduling.terms.mandate_checks import Action, Ask, Checked
 from sayso.scheduling.terms.offer import Change, OfferClaims
+from sayso.scheduling.terms.receipt import Agreement, ReceiptClaims
 
 __all__ = (
     "AcceptChange",
@@ -39,6 +43,7 @@ __all__ = (
     "OfferedChange",
     "StoredChange",
     "accept",
+    "approve",
     "ask_to_accept",
     "ask_to_manage",
     "change_view",
@@ -50,29 +55,37 @@ __all__ = (
 
 CHANGE_OFFERED = declare("change.offered", "The host kept another time beside a booking and signed an offer for it.")
 CHANGE_ENDED = declare("change.ended", "Another time kept beside a booking was given up or ran out.")
+MOVE_REQUESTED = declare("booking.move_requested", "A guest accepted a change, and the host is asked for its answer.")
 BOOKING_MOVED = declare("booking.moved", "An accepted change moved a booking; the host signed a receipt.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredChange:
-    """A change offer as it is kept; `offer_id` is its token's jti and owns its time."""
+    """A change offer as it is kept; `offer_id` is its token's jti and owns its time. `agreed` is how the guest's person
+    said yes to it, where the host is asked after them.
+    """
 
     offer_id: str
     booking_id: str
     machine: ChangeOffer
     until: datetime
     offer: Signed
+    agreed: Agreement | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferChange:
-    """The command: this other start, for this long. `units` are those the booking stands on now."""
+    """The command: this other start, for this long. `units` are those the booking stands on now. What the host offers
+    itself (`by_host`) needs no answer of it afterwards, and may be with somebody else (`named`).
+    """
 
     start: datetime
     ttl: timedelta
     offer_id: str
     agent: str
     units: tuple[str, ...]
+    by_host: bool = False
+    named: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,13 +170,18 @@ def offer(
     Refused: as `check_movable`; unknown_service, not_bookable, slot_taken with what is free nearby.
     """
     check_movable(made, now)
+    if not command.by_host and made.standing.state is BookingState.PENDING_HOST:
+        raise refused("not_changeable")
     service = profile.service(terms.service.id)
     check_bookable(profile, command.start, now)
     ask = AllocationAsk(service, micros(command.start), _named(service, terms, command), made.hold_id, command.units)
     granted = allocate(ask, picture, now)
     if isinstance(granted, NotFree):
         raise not_free(profile, service, granted)
-    expires_at = min(now.replace(microsecond=0) + command.ttl, made.standing.start)
+    limits = [made.standing.start]
+    if made.standing.answer_by is not None and made.standing.state is BookingState.PENDING_HOST:
+        limits.append(made.standing.answer_by)
+    expires_at = min(now.replace(microsecond=0) + command.ttl, *limits)
     fresh = draw_offer(
         profile,
         service,
@@ -175,6 +193,7 @@ def offer(
         now=now,
         expires_at=expires_at,
         change=Change(booking_id=made.booking_id, replaces=made.offer.sha256),
+        answer_by=None if command.by_host else profile.answer_by(expires_at, made.standing.start, command.start),
     )
     offered = StoredChange(
         offer_id=command.offer_id,
@@ -192,6 +211,8 @@ def offer(
 
 def _named(service: BookableService, terms: OfferClaims, command: OfferChange) -> str | None:
     """Whom the contract names stays: only the start changes (SCH-232)."""
+    if command.named is not None:
+        return command.named
     if terms.resource_name is None:
         return None
     return next((unit for unit in command.units if unit in service.choose_from), None)
@@ -201,28 +222,28 @@ def accept(
     made: StoredBooking,
     offered: StoredChange,
     terms: OfferClaims,
+    contract: OfferClaims,
+    last: ReceiptClaims,
     pen: HostPen,
     command: AcceptChange,
     now: datetime,
 ) -> Decision[Moved, Settled]:
-    """Moves the booking onto the offer: sequence + 1, the new contract, a receipt.
+    """Moves the booking onto the offer: sequence + 1, the new contract, a receipt; or asks the host, where the offer
+    states until when it answers (SCH-223, SCH-224). `contract` is what is in force, `last` the newest receipt.
 
-    Refused: offer_expired, offer_dropped, contract_mismatch, and as `check_movable`; then nothing has changed.
+    Refused: offer_expired, offer_dropped, move_awaits_host, contract_mismatch, and as `check_movable`; then nothing has
+    changed.
     """
-    machine = change.step(offered.machine, change.Accept(), now)
+    asks_host = terms.answer_by is not None
+    machine = change.step(offered.machine, change.AskHost() if asks_host else change.Accept(), now)
     check_contract(command.offer_sha256, offered.offer)
     if terms.change is None or terms.change.replaces != made.offer.sha256:
         raise refused("offer_dropped", "The offer replaces another contract than the one in force.")
-    standing = booking.step(made.standing, booking.Move(parse_instant(terms.start), offered.until), now)
-    view = draw_booking(
-        standing, terms, offered.offer.sha256, booking_id=made.booking_id, mandate=made.mandate, now=now
-    )
-    receipt = pen.sign_receipt(
-        draw_receipt(
-            view, terms, act="changed", consent=agreement(command.checked), receipt_id=command.receipt_id, now=now
-        )
-    )
-    moved = replace(made, standing=standing, owner=offered.offer_id, offer=offered.offer, receipt=receipt.token)
+    agreed = agreement(command.checked)
+    if asks_host:
+        waiting = replace(offered, machine=machine, agreed=agreed)
+        return _ask_host(made, waiting, terms, contract, last, pen, command, now)
+    moved, view, receipt = _move(made, offered, terms, last, pen, agreed, command.receipt_id, now)
     return Decision(
         state=Moved(change=replace(offered, machine=machine), booking=moved),
         records=(booking_record(BOOKING_MOVED, moved, command.checked, receipt),),
@@ -230,9 +251,94 @@ def accept(
     )
 
 
+def _move(
+    made: StoredBooking,
+    offered: StoredChange,
+    terms: OfferClaims,
+    last: ReceiptClaims,
+    pen: HostPen,
+    agreed: Agreement,
+    receipt_id: str,
+    now: datetime,
+) -> tuple[StoredBooking, Booking, Signed]:
+    """The booking on its new contract. What the host refused before stays on record (SCH-227)."""
+    standing = booking.step(made.standing, booking.Move(parse_instant(terms.start), offered.until), now)
+    view = draw_booking(
+        replace(standing, answer_by=None),
+        terms,
+        offered.offer.sha256,
+        booking_id=made.booking_id,
+        mandate=made.mandate,
+        now=now,
+        declined_change=last.booking.declined_change,
+    )
+    receipt = pen.sign_receipt(draw_receipt(view, terms, act="changed", consent=agreed, receipt_id=receipt_id, now=now))
+    moved = replace(
+        made,
+        standing=replace(standing, answer_by=None),
+        owner=offered.offer_id,
+        offer=offered.offer,
+        receipt=receipt.token,
+    )
+    return moved, view, receipt
+
+
+def _ask_host(
+    made: StoredBooking,
+    offered: StoredChange,
+    terms: OfferClaims,
+    contract: OfferClaims,
+    last: ReceiptClaims,
+    pen: HostPen,
+    command: AcceptChange,
+    now: datetime,
+) -> Decision[Moved, Settled]:
+    """The guest's yes waits for the host's; time, contract and sequence stay (SCH-224). The other time is kept until
+    the deadline the offer states, which is never past the booking's own start (SCH-225).
+    """
+    answer_by = parse_instant(terms.answer_by or terms.start)
+    if now >= answer_by:
+        raise refused("offer_expired")
+    standing = booking.step(made.standing, booking.Annotate(), now)
+    waits = AwaitingHost(offer_sha256=offered.offer.sha256, start=terms.start, answer_by=write_instant(answer_by))
+    view = redraw_booking(last.booking, standing, contract, now=now, awaiting_host=waits)
+    receipt = pen.sign_receipt(
+        draw_receipt(view, contract, act="move_requested", consent=last.consent, receipt_id=command.receipt_id, now=now)
+    )
+    asked = replace(made, standing=standing, receipt=receipt.token)
+    waiting = replace(offered, machine=replace(offered.machine, expires_at=answer_by))
+    return Decision(
+        state=Moved(change=waiting, booking=asked),
+        records=(booking_record(MOVE_REQUESTED, asked, command.checked, receipt),),
+        reply=Settled(booking=view, receipt=receipt.token),
+    )
+
+
+def approve(
+    made: StoredBooking,
+    offered: StoredChange,
+    terms: OfferClaims,
+    last: ReceiptClaims,
+    pen: HostPen,
+    receipt_id: str,
+    now: datetime,
+) -> Decision[Moved, Settled]:
+    """The host's yes to a move that waits for it: the booking moves at once (SCH-226). Refused: offer_expired."""
+    machine = change.step(offered.machine, change.Approve(), now)
+    if offered.agreed is None:
+        raise Misuse("a move that waits for the host was agreed to by the guest")
+    moved, view, receipt = _move(made, offered, terms, last, pen, offered.agreed, receipt_id, now)
+    return Decision(
+        state=Moved(change=replace(offered, machine=machine), booking=moved),
+        records=(host_record(BOOKING_MOVED, moved, terms.iss, receipt),),
+        reply=Settled(booking=view, receipt=receipt.token),
+    )
+
+
 def drop(offered: StoredChange, terms: OfferClaims, guest: str, now: datetime) -> Decision[StoredChange, ChangeView]:
     """Gives the other time back. One that is over already stays as it is; refused: not_changeable once it was made."""
-    is_over = offered.machine.state in (ChangeState.DROPPED, ChangeState.LAPSED) or now >= offered.machine.expires_at
+    ended = (ChangeState.DROPPED, ChangeState.LAPSED, ChangeState.DECLINED)
+    is_over = offered.machine.state in ended or now >= offered.machine.expires_at
     if offered.machine.state is not ChangeState.MADE and is_over:
         return Decision(state=offered, records=(), reply=change_view(offered, terms, now))
     after = replace(offered, machine=change.step(offered.machine, change.Drop(), now))
@@ -248,7 +354,7 @@ def lapsed(offered: StoredChange, guest: str, now: datetime) -> tuple[StoredChan
 def change_view(offered: StoredChange, terms: OfferClaims, now: datetime) -> ChangeView:
     """The offer as its agent sees it at `now`: one whose time is over has lapsed, marked or not."""
     state = offered.machine.state
-    if state is ChangeState.OFFERED and now >= offered.machine.expires_at:
+    if state in (ChangeState.OFFERED, ChangeState.AWAITING) and now >= offered.machine.expires_at:
         state = ChangeState.LAPSED
     return ChangeView(
         offer_id=offered.offer_id,

@@ -23,12 +23,15 @@ Taken = Mapping[str, list[Span]]
 
 
 class Busy(NamedTuple):
-    """One stored allocation: a seat, a stretch of time, and the booking family it belongs to."""
+    """One stored allocation: a seat, a stretch of time, the booking family it belongs to, and who asked for it: an
+    `agent`, or `people` at the counter or on the telephone.
+    """
 
     seat: str
     start: int
     end: int
     family: str
+    origin: str = "agent"
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Picture:
     def taken(self, *, ignoring: str | None = None) -> Taken:
         """The taken spans of each seat, sorted by start, without those of the family `ignoring`."""
         found: dict[str, list[Span]] = {}
-        for seat, start, end, family in self.busy:
+        for seat, start, end, family, _ in self.busy:
             if family != ignoring:
                 found.setdefault(seat, []).append(Span(start, end))
         for spans in found.values():
@@ -69,7 +72,7 @@ def rooms(premises: Premises, seat: Seat, day: date, taken: Iterable[Span]) -> l
     """The free time of a seat on one local day, in order."""
     busy = list(taken)
     found = []
-    for opening in openings(seat.unit.week[day.weekday()], day, premises.zone):
+    for opening in openings(seat.hours(day.weekday()), day, premises.zone):
         reach = Span(opening.start, opening.end + _PAST_CLOSING)
         found += [Room(gap, opening.end) for gap in gaps(reach, busy) if gap.start < opening.end]
     return found

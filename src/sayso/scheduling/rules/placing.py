@@ -17,11 +17,13 @@ from sayso.ledger.rules.record import Draft, Link
 from sayso.scheduling.rules.allocate import AllocationAsk, Granted, NotFree, allocate
 from sayso.scheduling.rules.decision import Decision
 from sayso.scheduling.rules.drafting import draw_offer, ends, list_price
+from sayso.scheduling.rules.eligibility import check_area
 from sayso.scheduling.rules.hold import Hold, HoldState, is_good
 from sayso.scheduling.rules.opening import is_on_grid
 from sayso.scheduling.rules.picture import Picture
 from sayso.scheduling.rules.premises import BookableService
 from sayso.scheduling.rules.profile import HostPen, HostProfile, Signed
+from sayso.scheduling.rules.release import released_until
 from sayso.scheduling.rules.slots import not_free
 from sayso.scheduling.rules.spans import instant, micros
 from sayso.scheduling.terms.codes import refused
@@ -62,7 +64,8 @@ class HoldWish:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredHold:
     """A hold as it is kept. `principal` and `mandate` together name what it counts under; `proven` tells whether the
-    principal had kept an appointment here; `until` is the end of the service or of the time set aside.
+    principal had kept an appointment here, and `attester` in whose lane it stands if not; `until` is the end of the
+    service or of the time set aside.
     """
 
     hold_id: str
@@ -76,6 +79,7 @@ class StoredHold:
     offer: Signed
     callback_url: str | None = None
     booking_id: str | None = None
+    attester: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +92,9 @@ class PlacedHold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceHold:
-    """The command. The ids were minted by the driver; `proven` and `mandate` were judged before."""
+    """The command. The ids were minted by the driver; `proven` and `mandate` were judged before. `prefer` names the
+    units to take where they fit.
+    """
 
     wish: HoldWish
     hold_id: str
@@ -97,10 +103,12 @@ class PlaceHold:
     mandate: Mandate
     proven: bool
     ttl: timedelta
+    prefer: tuple[str, ...] = ()
+    attester: str | None = None
 
 
 def read_wish(profile: HostProfile, request: HoldRequest) -> HoldWish:
-    """Refused: unknown_service, unknown_resource, place_required, malformed instants and durations."""
+    """Refused: unknown_service, unknown_resource, place_required, outside_area, malformed instants and durations."""
     service = profile.service(request.service_id)
     if request.resource_id is not None and request.resource_id not in service.choose_from:
         raise refused("unknown_resource", place="$.resource_id")
@@ -121,6 +129,7 @@ def _place(service: BookableService, place: Place | None) -> Place:
             return AtHost()
         raise refused("place_required", place="$.place")
     if service.location != "host" and isinstance(place, _PLACES[service.location]):
+        check_area(service, place)
         return place
     raise refused("schema_invalid", "This service does not happen at such a place.", place="$.place")
 
@@ -142,11 +151,14 @@ def ask_of(profile: HostProfile, service: BookableService, start: datetime, agen
 
 def check_bookable(profile: HostProfile, start: datetime, now: datetime) -> None:
     """Refused: not_bookable, for what anyone can know from the discovery document: off the grid, not ahead of now, or
-    past the horizon. Hours and other bookings are not told apart (SCH-113); they are the allocator's.
+    past the horizon; not_released, for a day that has not opened yet. Hours and other bookings are not told apart
+    (SCH-113); they are the allocator's.
     """
     premises = profile.premises
     if not (now < start <= now + premises.horizon and is_on_grid(micros(start), premises.zone, premises.slot_step)):
         raise refused("not_bookable", place="$.start")
+    if micros(start) >= released_until(premises, now):
+        raise refused("not_released", place="$.start")
 
 
 def decide(
@@ -154,7 +166,7 @@ def decide(
 ) -> Decision[PlacedHold, HoldView]:
     """Keeps the time and signs the offer. Refused: slot_taken, with what is free nearby."""
     wish = command.wish
-    granted = allocate(AllocationAsk(wish.service, micros(wish.start), wish.named), picture, now)
+    granted = allocate(AllocationAsk(wish.service, micros(wish.start), wish.named, prefer=command.prefer), picture, now)
     if isinstance(granted, NotFree):
         raise not_free(profile, wish.service, granted)
     placed_at = now.replace(microsecond=0)
@@ -170,6 +182,7 @@ def decide(
         now=now,
         expires_at=expires_at,
         hold_id=command.hold_id,
+        answer_by=profile.answer_by(expires_at, wish.start),
     )
     hold = StoredHold(
         hold_id=command.hold_id,
@@ -182,6 +195,7 @@ def decide(
         until=instant(granted.until),
         offer=pen.sign_offer(terms),
         callback_url=wish.callback_url,
+        attester=command.attester,
     )
     return Decision(
         state=PlacedHold(hold=hold, granted=granted),
@@ -194,7 +208,11 @@ def _record(hold: StoredHold, terms: OfferClaims, mandate: Mandate) -> Draft:
     return Draft(
         kind=HOLD_PLACED,
         actor=hold.principal,
-        links=(Link("mandate", mandate.sha256), Link("offer", hold.offer.sha256)),
+        links=(
+            Link("mandate", mandate.sha256),
+            *(Link("delegation", link.sha256) for link in mandate.links),
+            Link("offer", hold.offer.sha256),
+        ),
         body={
             "hold_id": hold.hold_id,
             "service_id": hold.service_id,

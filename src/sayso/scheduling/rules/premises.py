@@ -15,9 +15,18 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from sayso.core.money import Money
-from sayso.scheduling.terms.discovery import Tax
+from sayso.scheduling.terms.discovery import ServiceArea, Tax
 
-__all__ = ("BookableService", "BookableUnit", "DayHours", "Premises", "Seat", "Week")
+__all__ = (
+    "BookableService",
+    "BookableUnit",
+    "DayHours",
+    "Premises",
+    "ReleaseSchedule",
+    "Seat",
+    "WalkInReserve",
+    "Week",
+)
 
 DayHours = tuple[tuple[int, int], ...]
 """Openings of one weekday as (from, to) in minutes after local midnight; `to` may be 1440."""
@@ -28,21 +37,49 @@ Week = tuple[DayHours, DayHours, DayHours, DayHours, DayHours, DayHours, DayHour
 
 @dataclass(frozen=True, slots=True)
 class BookableUnit:
-    """One bay, chair, room or person. `name` is what people call it and goes into offers as `resource_name`."""
+    """One bay, chair, room or person. `name` is what people call it and goes into offers as `resource_name`.
+
+    `capacity` is the most seats it ever has; `seats_on` says how many of them there are on each weekday, Monday first,
+    where that differs.
+    """
 
     id: str
     kind: str
     week: Week
     name: str | None = None
     capacity: int = 1
+    seats_on: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """One place of a unit: the thing that no two allocations may take at once."""
+    """One place of a unit: the thing that no two allocations may take at once. Of several it is the `number`-th."""
 
     id: str
     unit: BookableUnit
+    number: int = 1
+
+    def hours(self, weekday: int) -> DayHours:
+        """Its openings on a weekday: the unit's, if the unit has that many seats then."""
+        seats_on = self.unit.seats_on
+        return self.unit.week[weekday] if seats_on is None or self.number <= seats_on[weekday] else ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSchedule:
+    """A day opens as a whole, `days_ahead` days before it, `minute` minutes after local midnight (SCH-147)."""
+
+    days_ahead: int
+    minute: int
+
+
+@dataclass(frozen=True, slots=True)
+class WalkInReserve:
+    """How many units of a kind agents never occupy at once on these weekdays, 0 being Monday (SCH-146)."""
+
+    kind: str
+    keep: int
+    weekdays: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +100,8 @@ class BookableService:
     price: Money | None = None
     location: Literal["host", "guest", "elsewhere"] = "host"
     choose_from: tuple[str, ...] = ()
+    returning_only: bool = False
+    areas: tuple[ServiceArea, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,6 +114,8 @@ class Premises:
     slot_step: timedelta = timedelta(minutes=15)
     horizon: timedelta = timedelta(days=60)
     taxes: tuple[Tax, ...] = ()
+    release: ReleaseSchedule | None = None
+    reserves: tuple[WalkInReserve, ...] = ()
 
     @cached_property
     def seats(self) -> Mapping[str, tuple[Seat, ...]]:
@@ -82,5 +123,5 @@ class Premises:
         found: dict[str, list[Seat]] = {}
         for unit in self.units:
             named = [unit.id] if unit.capacity == 1 else [f"{unit.id}/{n}" for n in range(1, unit.capacity + 1)]
-            found.setdefault(unit.kind, []).extend(Seat(name, unit) for name in named)
+            found.setdefault(unit.kind, []).extend(Seat(name, unit, n) for n, name in enumerate(named, 1))
         return {kind: tuple(sorted(seats, key=lambda seat: seat.id)) for kind, seats in found.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Literal
 
@@ -14,7 +15,9 @@ from sayso.proof.keys import PrivateKey
 from sayso.scheduling.rules.limits import Ceilings
 from sayso.scheduling.rules.premises import BookableService, Premises
 from sayso.scheduling.rules.price import Quote, quote
+from sayso.scheduling.terms.claim import CLAIM_REQUEST_TYP, ClaimRequestClaims
 from sayso.scheduling.terms.codes import refused
+from sayso.scheduling.terms.events import EVENT_TYP, EventClaims
 from sayso.scheduling.terms.offer import OFFER_TYP, OfferClaims
 from sayso.scheduling.terms.receipt import RECEIPT_TYP, ReceiptClaims
 
@@ -46,10 +49,21 @@ class HostPen:
         token = sign_jws(claims, self._key, typ=RECEIPT_TYP, kid=self.kid)
         return Signed(token, sha256_b64u(token))
 
+    def sign_claim(self, claims: ClaimRequestClaims) -> str:
+        """A request for a unit of a shared limit, or for its return."""
+        return sign_jws(claims, self._key, typ=CLAIM_REQUEST_TYP, kid=self.kid)
+
+    def sign_event(self, claims: EventClaims) -> str:
+        """The event's token, the whole body of its delivery."""
+        return sign_jws(claims, self._key, typ=EVENT_TYP, kid=self.kid)
+
 
 @dataclass(frozen=True, kw_only=True)
 class HostProfile:
-    """`host` is the global name, `retention` as the host declares it, in whole days (SCH-172)."""
+    """`host` is the global name, `retention` as the host declares it, in whole days (SCH-172).
+
+    `waitlist_entries` is how many an agent may have waiting; None where no waitlist is kept.
+    """
 
     host: str
     title: str
@@ -57,10 +71,21 @@ class HostProfile:
     ceilings: Ceilings
     retention: str
     closed_mandate: Literal["never", "always"]
+    access: Literal["anyone", "contacts"] = "anyone"
+    owner: str | None = None
+    waitlist_entries: int | None = None
+    answer_within: timedelta | None = None
+    """How long the host takes to answer a request; None where a confirm is final at once (SCH-176)."""
 
     def __post_init__(self) -> None:
         if not self.premises.services:
             raise Misuse("a host offers at least one service")
+
+    def answer_by(self, expires_at: datetime, *starts: datetime) -> datetime | None:
+        """The deadline of an offer that can be accepted until `expires_at`: the host has its whole time after the last
+        moment to accept, and never longer than until the earliest of `starts` (SCH-177, SCH-225).
+        """
+        return None if self.answer_within is None else min(expires_at + self.answer_within, *starts)
 
     def service(self, service_id: str) -> BookableService:
         """The service by its exact id. Refused: unknown_service."""

@@ -15,7 +15,7 @@ from sayso.ledger.rules.record import Draft, Link
 from sayso.scheduling.rules import booking, hold
 from sayso.scheduling.rules.booking import BookingState, Standing
 from sayso.scheduling.rules.decision import Decision
-from sayso.scheduling.rules.drafting import draw_booking, draw_receipt
+from sayso.scheduling.rules.drafting import draw_booking, draw_receipt, redraw_booking
 from sayso.scheduling.rules.hold import HoldState
 from sayso.scheduling.rules.placing import StoredHold, hold_view
 from sayso.scheduling.rules.profile import HostPen, Signed
@@ -34,6 +34,7 @@ __all__ = (
     "cancel",
     "check_contract",
     "confirm",
+    "host_record",
     "lapsed",
     "release",
 )
@@ -41,6 +42,7 @@ __all__ = (
 HOLD_RELEASED = declare("hold.released", "A guest's agent gave held time back.")
 HOLD_EXPIRED = declare("hold.expired", "Held time ran out unconfirmed.")
 BOOKING_CONFIRMED = declare("booking.confirmed", "A hold became a booking; the host signed a receipt.")
+BOOKING_REQUESTED = declare("booking.requested", "A hold became a request that the host answers by a stated time.")
 BOOKING_CANCELLED = declare("booking.cancelled", "A booking was called off; the host signed a receipt.")
 
 
@@ -99,23 +101,35 @@ def check_contract(named: str, offer: Signed) -> None:
 def confirm(
     held: StoredHold, terms: OfferClaims, pen: HostPen, command: ConfirmHold, now: datetime
 ) -> Decision[Confirmed, Settled]:
-    """Books at an instant host. Refused: hold_expired, hold_released, hold_confirmed, contract_mismatch."""
+    """Books at an instant host; where the offer states a deadline for the host's answer, asks for it (SCH-176).
+
+    Refused: hold_expired, hold_released, hold_confirmed, contract_mismatch, already_started.
+    """
     machine = hold.step(held.machine, hold.Confirm(), now)
     check_contract(command.offer_sha256, held.offer)
     standing = Standing(
-        state=BookingState.CONFIRMED,
+        state=BookingState.CONFIRMED if terms.answer_by is None else BookingState.PENDING_HOST,
         sequence=0,
         version=1,
         start=parse_instant(terms.start),
         until=held.until,
         open_end=terms.open_end is True,
+        answer_by=None if terms.answer_by is None else parse_instant(terms.answer_by),
     )
+    if standing.answer_by is not None and now >= standing.answer_by:
+        # The deadline never passes the start, and otherwise lies behind the hold's own expiry.
+        raise refused("already_started")
     view = draw_booking(
         standing, terms, held.offer.sha256, booking_id=command.booking_id, mandate=held.mandate, now=now
     )
     receipt = pen.sign_receipt(
         draw_receipt(
-            view, terms, act="confirmed", consent=agreement(command.checked), receipt_id=command.receipt_id, now=now
+            view,
+            terms,
+            act="confirmed" if standing.answer_by is None else "requested",
+            consent=agreement(command.checked),
+            receipt_id=command.receipt_id,
+            now=now,
         )
     )
     made = StoredBooking(
@@ -131,7 +145,11 @@ def confirm(
     )
     return Decision(
         state=Confirmed(hold=replace(held, machine=machine, booking_id=made.booking_id), booking=made),
-        records=(booking_record(BOOKING_CONFIRMED, made, command.checked, receipt),),
+        records=(
+            booking_record(
+                BOOKING_CONFIRMED if standing.answer_by is None else BOOKING_REQUESTED, made, command.checked, receipt
+            ),
+        ),
         reply=Settled(booking=view, receipt=receipt.token),
     )
 
@@ -148,6 +166,7 @@ def booking_record(kind: str, made: StoredBooking, checked: Checked, receipt: Si
         actor=made.principal,
         links=(
             Link("mandate", checked.mandate.sha256),
+            *(Link("delegation", link.sha256) for link in checked.mandate.links),
             Link("offer", made.offer.sha256),
             Link("receipt", receipt.sha256),
         ),
@@ -159,6 +178,21 @@ def booking_record(kind: str, made: StoredBooking, checked: Checked, receipt: Si
             "start": write_instant(made.standing.start),
             "approved": checked.approved,
             "mandate": checked.mandate.claims.jti,
+        },
+    )
+
+
+def host_record(kind: str, made: StoredBooking, host: str, receipt: Signed) -> Draft:
+    """What the host's own log keeps of its own acts, and of the clock's: nobody's mandate stands behind those."""
+    return Draft(
+        kind=kind,
+        actor=host,
+        links=(Link("offer", made.offer.sha256), Link("receipt", receipt.sha256)),
+        body={
+            "booking_id": made.booking_id,
+            "status": made.standing.state.value,
+            "sequence": made.standing.sequence,
+            "start": write_instant(made.standing.start),
         },
     )
 
@@ -200,14 +234,14 @@ def cancel(
     The receipt repeats how the contract was agreed (`last`), because that has not changed.
     """
     standing = booking.step(made.standing, booking.Cancel(), now)
-    view = draw_booking(
+    view = redraw_booking(
+        last.booking,
         standing,
         terms,
-        made.offer.sha256,
-        booking_id=made.booking_id,
-        mandate=made.mandate,
         now=now,
         cancelled=Cancelled(by="guest", at=write_instant(now)),
+        awaiting_host=None,
+        proposed=None,
     )
     receipt = pen.sign_receipt(
         draw_receipt(view, terms, act="cancelled", consent=last.consent, receipt_id=command.receipt_id, now=now)

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from sayso.core.money import MoneyText
+from sayso.scheduling.terms.availability import Slot
 from sayso.scheduling.terms.offer import Line, OfferedService
 from sayso.scheduling.terms.place import Place
 from sayso.scheduling.terms.wire import (
@@ -24,7 +25,19 @@ from sayso.scheduling.terms.wire import (
     ZoneName,
 )
 
-__all__ = ("Answered", "Booking", "BookingStatus", "CalendarEvent", "CancelRequest", "Cancelled", "EventLocation")
+__all__ = (
+    "Answered",
+    "AwaitingHost",
+    "Booking",
+    "BookingStatus",
+    "CalendarEvent",
+    "CancelRequest",
+    "Cancelled",
+    "Declined",
+    "DeclinedChange",
+    "EventLocation",
+    "Proposed",
+)
 
 BookingStatus = Literal[
     "pending_host", "tentative", "confirmed", "declined", "expired", "cancelled", "completed", "no_show"
@@ -71,10 +84,51 @@ class Cancelled(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     reason: Sentence | None = None
 
 
+class Declined(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """The host's no to a request, perhaps with its words and other times; the declined one is never among them.
+
+    SCH-179.
+    """
+
+    by: Literal["host"]
+    at: Instant
+    message: Sentence | None = None
+    alternatives: Annotated[tuple[Slot, ...], Meta(max_length=5)] = ()
+
+
+class AwaitingHost(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """A move that the guest accepted and the host has until `answer_by` to answer (SCH-204, SCH-224, SCH-233)."""
+
+    offer_sha256: Digest
+    start: Instant
+    answer_by: Instant
+
+
+class DeclinedChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """The most recent move that the host refused or left unanswered, and why (SCH-227, SCH-233)."""
+
+    offer_sha256: Digest
+    start: Instant
+    at: Instant
+    reason: Literal["declined_by_host", "not_answered"]
+    message: Sentence | None = None
+
+
+class Proposed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """Another time that the host itself offers for this booking; the guest accepts it by its hash (SCH-234..236)."""
+
+    offer_id: OpaqueId
+    offer_sha256: Digest
+    start: Instant
+    expires_at: Instant
+    message: Sentence | None = None
+
+
 class Booking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """What was agreed and how it stands. Updates order by (sequence, version) (SCH-007).
 
     `mandate` is the jti of the root mandate whose `max_bookings` this booking counts under: the hold's (SCH-190).
+    `ended` is when the host ended one without an agreed end; `attended` its mark that the guest came (SCH-209).
     """
 
     booking_id: OpaqueId
@@ -95,6 +149,12 @@ class Booking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     lines: Annotated[tuple[Line, ...], Meta(min_length=1, max_length=50)] | None = None
     answered: Answered | None = None
     cancelled: Cancelled | None = None
+    declined: Declined | None = None
+    awaiting_host: AwaitingHost | None = None
+    declined_change: DeclinedChange | None = None
+    proposed: Proposed | None = None
+    ended: Instant | None = None
+    attended: Literal[True] | None = None
 
 
 class CancelRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):

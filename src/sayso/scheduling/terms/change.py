@@ -14,7 +14,7 @@ from sayso.scheduling.terms.wire import Digest, DurationText, IdempotencyKey, In
 
 __all__ = ("AbandonRequest", "AcceptRequest", "ChangeRequest", "ChangeStatus", "ChangeView")
 
-ChangeStatus = Literal["offered", "made", "dropped", "lapsed"]
+ChangeStatus = Literal["offered", "awaiting_host", "made", "dropped", "lapsed", "declined"]
 
 
 class ChangeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

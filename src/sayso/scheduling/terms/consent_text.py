@@ -19,6 +19,7 @@ from sayso.scheduling.terms.draft import LimitsDraft
 from sayso.scheduling.terms.identity import vouching_domain
 from sayso.scheduling.terms.mandate import Constraints, Scope, TimeWindow
 from sayso.scheduling.terms.offer import Line, OfferClaims
+from sayso.scheduling.terms.operator import is_listed_only
 from sayso.scheduling.terms.place import AtGuest, Elsewhere, Place
 from sayso.scheduling.terms.spoken import either, spoken_clock, spoken_day, spoken_money, spoken_period, spoken_span
 
@@ -29,15 +30,21 @@ _DOINGS: dict[Scope, str] = {"hold": "hold", "book": "book", "cancel": "cancel",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Who the other side is. `title` is what it calls itself; `domain` what vouches for it, if that was verified."""
+    """Who the other side is. `title` is what it calls itself; `domain` what vouches for it, if that was verified.
+
+    `is_listed`: the domain is that of its operator, and it has none of its own (SCH-109).
+    """
 
     title: str
     domain: str
     is_verified: bool
+    is_listed: bool = False
 
     @property
     def said(self) -> str:
         """`Maple Street Auto (maplestreetauto.example)`, or what is claimed and not verified (SCH-106, SCH-109)."""
+        if self.is_verified and self.is_listed:
+            return f"{self.title}, listed by {self.domain}"
         if self.is_verified:
             return f"{self.title} ({self.domain})"
         return f'"{self.title}" (claims to be {self.domain}, not verified)'
@@ -45,7 +52,8 @@ class Identity:
 
 def verified_identity(document: Discovery) -> Identity:
     """The identity of a document that `verify_discovery` accepted."""
-    return Identity(title=document.title, domain=vouching_domain(document.host), is_verified=True)
+    listed = is_listed_only(document.host, document.operator)
+    return Identity(title=document.title, domain=vouching_domain(document.host), is_verified=True, is_listed=listed)
 
 
 def unverified_identity(host: str, title: str | None = None) -> Identity:
@@ -53,8 +61,11 @@ def unverified_identity(host: str, title: str | None = None) -> Identity:
     return Identity(title=title or host, domain=vouching_domain(host), is_verified=False)
 
 
-def limits_text(draft: LimitsDraft, document: Discovery | None) -> str:
-    """What a buying mandate allows, from the draft and the host's own document, or only from what the draft claims."""
+def limits_text(draft: LimitsDraft, document: Discovery | None, *, revocable: bool = False) -> str:
+    """What a buying mandate allows, from the draft and the host's own document, or only from what the draft claims.
+
+    `revocable` tells that the key app has an address where hosts ask.
+    """
     identity = verified_identity(document) if document else unverified_identity(draft.host)
     found = [find_service(document, each) if document else None for each in draft.services]
     services = [service.title if service else f'"{id_}"' for service, id_ in zip(found, draft.services, strict=True)]
@@ -71,7 +82,7 @@ def limits_text(draft: LimitsDraft, document: Discovery | None) -> str:
         sentences.append(f"Within these limits it may also {either(after, 'or')} {what}.")
     lifetime = spoken_period(draft.lifetime)
     sentences.append(f"My permission lasts {lifetime} from when I sign.")
-    sentences.append(_revocation(identity))
+    sentences.append(_revocation(identity, revocable=revocable))
     return " ".join(sentences)
 
 
@@ -89,8 +100,13 @@ def _ceiling(draft: LimitsDraft | Constraints) -> str:
     return f"for at most {spoken_money(read_money(draft.max_price))} in total"
 
 
-def _revocation(identity: Identity) -> str:
-    # No mandate has a status URL as long as the key app serves none (SCH-094).
+def _revocation(identity: Identity, *, revocable: bool) -> str:
+    """Without a public address of the key app a mandate has no status URL, and its text says so (SCH-094)."""
+    if revocable:
+        return (
+            f"I can take it back sooner: {identity.title} asks my key app before it does anything. "
+            "What is booked by then stays booked until somebody cancels it."
+        )
     return (
         "I cannot take it back sooner, only wait until it ends: "
         f"this key app has no address where {identity.title} could ask."
@@ -136,14 +152,15 @@ def _place(place: Place) -> str:
     return ""
 
 
-def management_text(booking: Booking, limits: Constraints, identity: Identity) -> str:
+def management_text(booking: Booking, limits: Constraints, identity: Identity, *, revocable: bool = False) -> str:
     """What a management mandate over this booking allows; `limits` are the buying mandate's."""
     zone = find_zone(booking.event.time_zone)
     start = parse_instant(booking.start)
     end = None if booking.end is None else parse_instant(booking.end)
+    person = f" with {booking.resource_name}" if booking.resource_name else ""
     sentences = [
         "I allow my assistant to cancel or move this one booking until the appointment is over: "
-        f"{booking.service.title} at {identity.said}, {spoken_span(start, end, zone)}.",
+        f"{booking.service.title}{person} at {identity.said}, {spoken_span(start, end, zone)}.",
         "Cancelling is free.",
     ]
     if limits.window is not None:
@@ -153,5 +170,5 @@ def management_text(booking: Booking, limits: Constraints, identity: Identity) -
         )
     else:
         sentences.append("A move needs my approval of the new offer.")
-    sentences.append(_revocation(identity))
+    sentences.append(_revocation(identity, revocable=revocable))
     return " ".join(sentences)

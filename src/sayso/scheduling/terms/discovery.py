@@ -28,6 +28,7 @@ from sayso.scheduling.terms.wire import (
 
 __all__ = (
     "WELL_KNOWN",
+    "Attester",
     "Confirmation",
     "Contact",
     "Discovery",
@@ -35,12 +36,19 @@ __all__ = (
     "Notes",
     "Policies",
     "PublishedKey",
+    "Release",
     "SelectableResource",
     "Service",
+    "ServiceArea",
     "Tax",
     "Trust",
+    "WaitlistLimits",
+    "WalkIns",
+    "Weekday",
     "find_service",
 )
+
+Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 WELL_KNOWN = "/.well-known/scheduling.json"
 """Where a host with a domain publishes its document."""
@@ -70,8 +78,21 @@ class Tax(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     basis_points: Annotated[int, Meta(ge=1, le=10000)]
 
 
+class ServiceArea(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """Where a host goes: a country, or the postal codes of it that begin like this, spaces left out (SCH-148)."""
+
+    country: Annotated[str, Meta(pattern=whole("[A-Z]{2}"))]
+    postal_codes: Annotated[
+        tuple[Annotated[str, Meta(pattern=whole("[A-Z0-9]{1,10}"))], ...], Meta(max_length=200)
+    ] = ()
+
+
 class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """One thing that can be booked (SCH-030). `duration` is exact or the word `open`; `buffer` follows the service."""
+    """One thing that can be booked (SCH-030). `duration` is exact or the word `open`; `buffer` follows the service.
+
+    `guests` says for whom: `returning` is for principals who have kept an appointment here. `areas` stands with
+    `location` `guest`, and lists where the host goes; without it, anywhere.
+    """
 
     id: OpaqueId
     title: Words
@@ -83,6 +104,8 @@ class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     set_aside: DurationText | None = None
     choose_from: Annotated[tuple[OpaqueId, ...], Meta(max_length=200)] = ()
     description: Sentence | None = None
+    guests: Literal["anyone", "returning"] = "anyone"
+    areas: Annotated[tuple[ServiceArea, ...], Meta(max_length=50)] = ()
 
 
 class SelectableResource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -93,13 +116,20 @@ class SelectableResource(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     title: Words
 
 
-class HoldLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class HoldLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """The host's ceilings on holds (SCH-133, SCH-135, SCH-136, SCH-153)."""
 
     ttl_max: DurationText
     ttl_min: DurationText
     max_active_per_agent: Annotated[int, Meta(ge=1, le=1000)]
     max_active_unproven: Annotated[int, Meta(ge=1, le=100000)]
+    max_active_per_attester: Annotated[int, Meta(ge=1, le=100000)] = 4
+
+
+class WaitlistLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A waitlist is kept, and how many entries one agent may have waiting in it (SCH-153, SCH-237)."""
+
+    max_entries_per_agent: Annotated[int, Meta(ge=1, le=1000)]
 
 
 class Confirmation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -116,7 +146,22 @@ class Notes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     instead: Words | None = None
 
 
-class Policies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A whole day opens at once: `days_ahead` days before it, at `at` on the host's clock (SCH-147)."""
+
+    days_ahead: Annotated[int, Meta(ge=1, le=366)]
+    at: Annotated[str, Meta(pattern=whole("([01][0-9]|2[0-3]):[0-5][0-9]"))]
+
+
+class WalkIns(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Of one type of resource, `keep` are out of agents' reach on these weekdays (SCH-146)."""
+
+    type: OpaqueId
+    keep: Annotated[int, Meta(ge=1, le=1000)]
+    days: Annotated[tuple[Weekday, ...], Meta(min_length=1, max_length=7)]
+
+
+class Policies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """The rules that hold for every service of this host (SCH-031)."""
 
     holds: HoldLimits
@@ -128,12 +173,22 @@ class Policies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     slot_step: DurationText
     notes: Notes
     replay_window: DurationText
+    release: Release | None = None
+    walk_ins: Annotated[tuple[WalkIns, ...], Meta(max_length=20)] = ()
+
+
+class Attester(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Somebody whose statements about guests this host counts, and the keys they sign with (SCH-283)."""
+
+    iss: DomainName
+    title: Words
+    keys: Annotated[tuple[PublishedKey, ...], Meta(min_length=1, max_length=8)]
 
 
 class Trust(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The attesters a host listens to (SCH-283)."""
 
-    attesters: Annotated[tuple[Words, ...], Meta(max_length=50)] = ()
+    attesters: Annotated[tuple[Attester, ...], Meta(max_length=50)] = ()
 
 
 class Discovery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -154,6 +209,7 @@ class Discovery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     trust: Trust = Trust()
     meetings: bool = False
     operator: DomainName | None = None
+    waitlist: WaitlistLimits | None = None
 
 
 def find_service(document: Discovery, service_id: str) -> Service | None:

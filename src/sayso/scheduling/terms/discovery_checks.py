@@ -1,8 +1,8 @@
 """Whether a discovery document makes sense, and whether its endpoint is authorised (spec sections 4.2 to 4.5).
 
 SCH-019, SCH-034, SCH-036, SCH-045, SCH-046. Pure: the document's bytes and where they were read from come in. A host
-with its own domain vouches for itself when its endpoint has exactly the origin of that domain; an endpoint elsewhere
-needs the operator's word too, which this version does not read, and is refused.
+with its own domain vouches for itself when its endpoint has exactly the origin of that domain; a host that names an
+operator needs the operator's word too, whose list comes in and is compared in `operator_checks`.
 """
 
 from __future__ import annotations
@@ -19,16 +19,47 @@ from sayso.proof.keys import PublicKey
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.discovery import Discovery, Service
 from sayso.scheduling.terms.identity import public_key, refuse_private_parts, vouching_domain
+from sayso.scheduling.terms.operator import OperatorDocument, is_listed_only
+from sayso.scheduling.terms.operator_checks import check_listed
 from sayso.scheduling.terms.wire import VERSION
 
-__all__ = ("published_key", "signing_key", "verify_discovery")
+__all__ = ("published_key", "read_discovery", "signing_key", "verify_discovery", "verify_listed")
 
 
-def verify_discovery(data: bytes, domain: str) -> Discovery:
+def verify_discovery(data: bytes, domain: str, listing: OperatorDocument | None = None) -> Discovery:
     """The document that `domain` serves, closed, consistent, and authorised to name its endpoint.
 
+    `listing` is the list of the operator that the document names, where it names one.
     Refused: host_document_invalid (with the place), host_not_authorised.
     """
+    document = read_discovery(data, domain)
+    if vouching_domain(document.host) != domain:
+        raise _unauthorised(f"{domain} serves a document that calls itself {document.host}.", "$.host")
+    if document.operator is None:
+        _check_endpoint(document, domain)
+        return document
+    if is_listed_only(document.host, document.operator):
+        raise _unauthorised(f"{domain} calls itself its own operator.", "$.operator")
+    if listing is None or listing.operator != document.operator:
+        raise _unauthorised(f"{document.operator} does not confirm that it serves {domain}.", "$.operator")
+    check_listed(document, listing)
+    return document
+
+
+def verify_listed(data: bytes, host: str, listing: OperatorDocument) -> Discovery:
+    """The document of a host without a domain, as its operator serves it under `/hosts/`.
+
+    Refused: host_document_invalid, host_not_authorised.
+    """
+    document = read_discovery(data, host)
+    if document.host != host:
+        raise _unauthorised(f"{listing.operator} serves {document.host} where {host} belongs.", "$.host")
+    check_listed(document, listing)
+    return document
+
+
+def read_discovery(data: bytes, domain: str) -> Discovery:
+    """A document that makes sense by itself; who vouches for it is not yet judged. Refused: host_document_invalid."""
     try:
         refuse_private_parts(strictjson.parse(data))
         document = strictjson.decode(data, Discovery)
@@ -36,7 +67,6 @@ def verify_discovery(data: bytes, domain: str) -> Discovery:
     except Refused as error:
         found = error.refusal
         raise refused("host_document_invalid", f"{domain}: {found.message}", place=found.place) from None
-    _check_authority(document, domain)
     return document
 
 
@@ -48,6 +78,10 @@ def _check_values(document: Discovery) -> None:
     _check_unique((service.id for service in document.services), "$.services")
     for key in document.keys:
         public_key(key.jwk)
+    _check_unique((attester.iss for attester in document.trust.attesters), "$.trust.attesters")
+    for attester in document.trust.attesters:
+        for key in attester.keys:
+            public_key(key.jwk)
     contact = document.contact
     if not (contact.phone or contact.email or contact.url or contact.words):
         raise _invalid("no way to reach the host without an agent", "$.contact")
@@ -94,19 +128,17 @@ def _check_unique(names: Iterable[str], place: str) -> None:
         seen.add(name)
 
 
-def _check_authority(document: Discovery, domain: str) -> None:
-    if vouching_domain(document.host) != domain:
-        raise refused(
-            "host_not_authorised", f"{domain} serves a document that calls itself {document.host}.", place="$.host"
-        )
+def _check_endpoint(document: Discovery, domain: str) -> None:
     endpoint = urlsplit(document.endpoint)
     # Exactly this origin: a subdomain is another host (SCH-045). Anything beside scheme, host and path is refused.
     if endpoint.netloc != domain or endpoint.query or endpoint.fragment or document.endpoint.endswith("/"):
-        raise refused(
-            "host_not_authorised",
-            f"{domain} names an endpoint at {endpoint.netloc or 'no host'}, which nothing authorises.",
-            place="$.endpoint",
+        raise _unauthorised(
+            f"{domain} names an endpoint at {endpoint.netloc or 'no host'}, which nothing authorises.", "$.endpoint"
         )
+
+
+def _unauthorised(message: str, place: str) -> Refused:
+    return refused("host_not_authorised", message, place=place)
 
 
 def published_key(document: Discovery, kid: str | None) -> PublicKey:

@@ -7,7 +7,7 @@ closed one (`offer_sha256`: this one offer) and a management one (`bookings`: ca
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 import msgspec
 from msgspec import Meta
@@ -79,7 +79,10 @@ class ConsentRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
 
 class MandateClaims(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """`aud` is one host's name, or an array of two or more; a one-member array is refused."""
+    """`aud` is one host's name, or an array of two or more; a one-member array is refused.
+
+    `status_jwk` signs what `status` answers; the two stand together.
+    """
 
     iss: PrincipalUrn
     aud: HostName | Annotated[tuple[HostName, ...], Meta(min_length=2, max_length=16)]
@@ -92,8 +95,17 @@ class MandateClaims(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     constraints: Constraints
     consent: ConsentRecord
     status: UrlText | None = None
+    status_jwk: Jwk | None = None
+    attestations: Annotated[tuple[Annotated[str, Meta(max_length=4096)], ...], Meta(max_length=4)] = ()
 
 
-def audience(claims: MandateClaims) -> tuple[str, ...]:
+class Addressed(Protocol):
+    """Whatever names its audience as a mandate does."""
+
+    @property
+    def aud(self) -> str | tuple[str, ...]: ...
+
+
+def audience(claims: Addressed) -> tuple[str, ...]:
     """The hosts a mandate names, however it spells them."""
     return (claims.aud,) if isinstance(claims.aud, str) else claims.aud

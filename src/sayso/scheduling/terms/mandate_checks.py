@@ -8,7 +8,7 @@ the revocation status it fetched, contact lists.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Literal
@@ -19,9 +19,12 @@ from sayso.core.money import Money, read_money
 from sayso.core.refusal import Refused
 from sayso.proof.hashes import sha256_b64u
 from sayso.proof.jws import read_jws, verify_jws
+from sayso.scheduling.terms.chain_checks import LONGEST_CHAIN, MandateLink, malformed_mandate, verify_link
 from sayso.scheduling.terms.codes import refused
+from sayso.scheduling.terms.delegation import LinkClaims
 from sayso.scheduling.terms.identity import principal_urn, public_key, refuse_private_parts
 from sayso.scheduling.terms.mandate import MANDATE_TYP, ConsentMode, MandateClaims, Scope, audience
+from sayso.scheduling.terms.status import Standing
 
 __all__ = (
     "LONGEST_BUYING",
@@ -32,6 +35,8 @@ __all__ = (
     "Mandate",
     "check_limit",
     "check_mandate",
+    "check_shown",
+    "is_current",
     "verify_mandate",
 )
 
@@ -79,15 +84,35 @@ _SCOPES: dict[Action, Scope] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mandate:
-    """A mandate whose signature and issuer hold. `principal` is who signed; `sha256` is of the compact token."""
+    """A mandate whose signature and issuer hold, with the links it was passed on by.
+
+    `claims`, `root_token` and `sha256` are of the mandate that the person signed, `token` is the whole chain as it was
+    presented. `standing` is what the links' status URLs said, where they were asked.
+    """
 
     claims: MandateClaims
     token: str
     sha256: str
+    links: tuple[MandateLink, ...] = ()
+    standing: Standing = "unread"
 
     @property
     def principal(self) -> str:
         return self.claims.iss
+
+    @property
+    def root_token(self) -> str:
+        return self.token.partition(",")[0]
+
+    @property
+    def all_claims(self) -> tuple[LinkClaims, ...]:
+        """Every link's claims, root first: each of them is checked on every use (SCH-091)."""
+        return (self.claims, *(link.claims for link in self.links))
+
+    @property
+    def bound(self) -> str:
+        """The thumbprint of the one agent key that may use it: the last link's."""
+        return self.all_claims[-1].cnf.jkt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +121,7 @@ class Ask:
 
     `agent` is the thumbprint of the key that signed the request. `start`, `end` and `total` are the offer's: `end` is
     None for an open end, `total` None where no price is stated. `principal` and `booked_under` are whose hold or
-    booking it is and the root jti it counts under; `status` is what the mandate's status URL said, if it was asked.
+    booking it is and the root jti it counts under.
     """
 
     action: Action
@@ -111,7 +136,6 @@ class Ask:
     booked_under: str | None = None
     offer_sha256: str | None = None
     closed_mandate: Literal["never", "always"] = "never"
-    status: Literal["unread", "active", "revoked"] = "unread"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,63 +151,107 @@ class Checked:
 
 
 def verify_mandate(header: str | None) -> Mandate:
-    """The mandate in a `SchCP-Mandate` header, its signature made by the key it carries and names as issuer.
+    """The mandate in a `SchCP-Mandate` header, its signature made by the key it carries and names as issuer, and each
+    link behind it signed by whom the one before was given to.
 
-    Refused: mandate_missing, chain_unsupported, mandate_malformed, private_key_received, mandate_signature,
-    issuer_mismatch.
+    Refused: mandate_missing, chain_too_long, chain_broken, chain_widens, mandate_malformed, private_key_received,
+    mandate_signature, issuer_mismatch.
     """
     if not header:
         raise refused("mandate_missing")
-    if "," in header:
-        raise refused("chain_unsupported")
-    if len(header) > _MAX_TOKEN:
+    tokens = header.split(",")
+    if len(tokens) > LONGEST_CHAIN:
+        raise refused("chain_too_long")
+    if any(len(token) > _MAX_TOKEN for token in tokens):
         raise refused("mandate_malformed", "The mandate is longer than this endpoint reads.")
+    root = _verify_root(tokens[0])
+    links: list[MandateLink] = []
+    for token in tokens[1:]:
+        parent = links[-1] if links else root
+        links.append(verify_link(token, parent.claims, parent.sha256))
+    found = replace(root, token=header, links=tuple(links))
+    for claims in found.all_claims:
+        _check_form(claims)
+    return found
+
+
+def _check_form(claims: LinkClaims) -> None:
+    if (claims.status is None) != (claims.status_jwk is None):
+        raise refused("mandate_malformed", "A status has a URL and the key that signs its answers.", place="$.status")
+    if claims.status_jwk is not None:
+        try:
+            public_key(claims.status_jwk)
+        except Refused as error:
+            raise malformed_mandate(error) from None
+
+
+def _verify_root(header: str) -> Mandate:
     try:
         read = read_jws(header).payload
         refuse_private_parts(strictjson.parse(read))
         payload = strictjson.decode(read, MandateClaims)
         key = public_key(payload.principal_jwk)
     except Refused as error:
-        raise _malformed(error) from None
+        raise malformed_mandate(error) from None
     if payload.iss != principal_urn(key):
         raise refused("issuer_mismatch")
     try:
         verified = verify_jws(header, typ=MANDATE_TYP, key=key, claims=MandateClaims)
     except Refused as error:
-        raise (refused("mandate_signature") if error.refusal.code == "bad_signature" else _malformed(error)) from None
+        is_forged = error.refusal.code == "bad_signature"
+        raise (refused("mandate_signature") if is_forged else malformed_mandate(error)) from None
     return Mandate(claims=verified.claims, token=header, sha256=sha256_b64u(header))
 
 
-def _malformed(error: Refused) -> Refused:
-    if error.refusal.code == "private_key_received":
-        return refused("private_key_received")
-    found = error.refusal
-    return refused("mandate_malformed", f"The mandate cannot be read: {found.message}", place=found.place)
-
-
 def check_mandate(mandate: Mandate, ask: Ask, now: datetime) -> Checked:
-    """That the mandate allows what is asked, checked in the order of spec section 6.3. Refused otherwise."""
-    claims = mandate.claims
-    _check_times(claims, now)
-    if ask.host not in audience(claims):
-        raise refused("wrong_audience")
-    if claims.cnf.jkt != ask.agent:
-        raise refused("agent_mismatch")
-    if ask.principal is not None and ask.principal != claims.iss:
+    """That every link of the mandate allows what is asked, in the order of spec section 6.3. Refused otherwise."""
+    check_shown(mandate, ask.host, ask.agent, now)
+    if ask.principal is not None and ask.principal != mandate.principal:
         raise refused("wrong_principal")
+    _check_reach(mandate.claims, ask)
+    closed = mandate.claims.constraints.offer_sha256 is not None
+    for claims in mandate.all_claims:
+        _check_link(claims, ask, closed=closed)
+    _check_consent(mandate.claims, ask)
+    _check_status(mandate)
+    return Checked(mandate=mandate, approved="offer" if closed else "limits")
+
+
+def check_shown(mandate: Mandate, host: str, agent: str, now: datetime) -> None:
+    """That the mandate shows who is asking at this host, whatever it allows (SCH-040).
+
+    Refused: as `check_mandate` for times, audience and agent.
+    """
+    for claims in mandate.all_claims:
+        _check_times(claims, now)
+    if not all(host in audience(claims) for claims in mandate.all_claims):
+        raise refused("wrong_audience")
+    if mandate.bound != agent:
+        raise refused("agent_mismatch")
+
+
+def is_current(mandate: Mandate, host: str, agent: str, now: datetime) -> bool:
+    """Whether every link is for that host and agent and in its time: what can be known before anybody is asked."""
+    try:
+        check_shown(mandate, host, agent, now)
+    except Refused:
+        return False
+    return True
+
+
+def _check_link(claims: LinkClaims, ask: Ask, *, closed: bool) -> None:
+    """What one link allows. `closed` tells that the root approves one offer: absent limits then do not bind."""
     if ask.action.scope not in claims.scope:
         raise refused("scope_missing", f"The mandate does not allow {ask.action.scope}.")
     _check_bookings(claims, ask)
-    closed = _check_closed(claims, ask)
+    _check_offer(claims, ask)
     if not ask.action.is_management or ask.action is Action.ACCEPT_CHANGE:
         _check_service(claims, ask, closed=closed)
         _check_window(claims, ask, closed=closed)
         _check_price(claims, ask, closed=closed)
-    _check_status(claims, ask)
-    return Checked(mandate=mandate, approved="offer" if closed else "limits")
 
 
-def _check_times(claims: MandateClaims, now: datetime) -> None:
+def _check_times(claims: LinkClaims, now: datetime) -> None:
     issued, expires = from_epoch(claims.iat), from_epoch(claims.exp)
     if expires <= issued:
         raise refused("mandate_malformed", "The mandate ends before it begins.", place="$.exp")
@@ -195,35 +263,43 @@ def _check_times(claims: MandateClaims, now: datetime) -> None:
         raise refused("mandate_expired")
 
 
-def _check_bookings(claims: MandateClaims, ask: Ask) -> None:
-    named = claims.constraints.bookings
-    if named is not None and not ask.action.is_management:
-        raise refused("management_only")
-    if not ask.action.is_management:
-        return
-    # Without `bookings` a mandate reaches what was booked under it and nothing else.
-    covered = ask.booking_id in named if named is not None else ask.booked_under == claims.jti
-    if not covered:
+def _check_reach(root: MandateClaims, ask: Ask) -> None:
+    """Without `bookings` a mandate reaches what was booked under it and nothing else; the root's id is what counts."""
+    if ask.action.is_management and root.constraints.bookings is None and ask.booked_under != root.jti:
         raise refused("booking_not_covered")
 
 
-def _check_closed(claims: MandateClaims, ask: Ask) -> bool:
-    """Whether this is the person's signature over the offer being accepted. Refused: closed_elsewhere and kin."""
+def _check_bookings(claims: LinkClaims, ask: Ask) -> None:
+    named = claims.constraints.bookings
+    if named is None:
+        return
+    if not ask.action.is_management:
+        raise refused("management_only")
+    if ask.booking_id not in named:
+        raise refused("booking_not_covered")
+
+
+def _check_offer(claims: LinkClaims, ask: Ask) -> None:
+    """A link that names an offer accepts that one and does nothing else. Refused: closed_elsewhere and kin."""
     approved = claims.constraints.offer_sha256
-    if approved is not None:
-        if not ask.action.is_acceptance:
-            raise refused("scope_missing", "A closed mandate accepts one offer and does nothing else.")
-        if approved != ask.offer_sha256:
-            raise refused("closed_elsewhere")
+    if approved is None:
+        return
+    if not ask.action.is_acceptance:
+        raise refused("scope_missing", "A closed mandate accepts one offer and does nothing else.")
+    if approved != ask.offer_sha256:
+        raise refused("closed_elsewhere")
+
+
+def _check_consent(root: MandateClaims, ask: Ask) -> None:
+    """Where the offer itself has to be approved, the person's own signature says so, never an agent's (SCH-089)."""
     if ask.action.is_acceptance and ask.closed_mandate == "always":
-        if approved is None:
+        if root.constraints.offer_sha256 is None:
             raise refused("closed_mandate_required")
-        if claims.consent.mode != "human_present":
+        if root.consent.mode != "human_present":
             raise refused("mode_not_accepted")
-    return approved is not None
 
 
-def _check_service(claims: MandateClaims, ask: Ask, *, closed: bool) -> None:
+def _check_service(claims: LinkClaims, ask: Ask, *, closed: bool) -> None:
     services = claims.constraints.services
     if services is None and (closed or ask.action.is_management):
         return
@@ -231,7 +307,7 @@ def _check_service(claims: MandateClaims, ask: Ask, *, closed: bool) -> None:
         raise refused("service_not_covered")
 
 
-def _check_window(claims: MandateClaims, ask: Ask, *, closed: bool) -> None:
+def _check_window(claims: LinkClaims, ask: Ask, *, closed: bool) -> None:
     window = claims.constraints.window
     if window is None and closed:
         return
@@ -243,7 +319,7 @@ def _check_window(claims: MandateClaims, ask: Ask, *, closed: bool) -> None:
         raise refused("outside_window")
 
 
-def _check_price(claims: MandateClaims, ask: Ask, *, closed: bool) -> None:
+def _check_price(claims: LinkClaims, ask: Ask, *, closed: bool) -> None:
     if ask.total is None:
         return
     text = claims.constraints.max_price
@@ -258,14 +334,14 @@ def _check_price(claims: MandateClaims, ask: Ask, *, closed: bool) -> None:
         raise refused("above_price")
 
 
-def _check_status(claims: MandateClaims, ask: Ask) -> None:
-    if claims.constraints.shared_limit is not None:
-        raise refused("claim_unavailable")
-    if claims.status is None:
+def _check_status(mandate: Mandate) -> None:
+    if mandate.claims.constraints.shared_limit is not None and mandate.claims.status is None:
+        raise refused("claim_unavailable", "A limit that hosts share is counted at a status URL, and there is none.")
+    if all(claims.status is None for claims in mandate.all_claims):
         return
-    if ask.status == "unread":
+    if mandate.standing == "unread":
         raise refused("status_unavailable")
-    if ask.status == "revoked":
+    if mandate.standing == "revoked":
         raise refused("revoked")
 
 
@@ -276,7 +352,7 @@ def _instant(text: str) -> datetime:
         raise refused("mandate_malformed", error.refusal.message, place="$.constraints.window") from None
 
 
-def _ceiling(claims: MandateClaims) -> Money:
+def _ceiling(claims: LinkClaims) -> Money:
     assert claims.constraints.max_price is not None
     try:
         return read_money(claims.constraints.max_price)
@@ -284,11 +360,13 @@ def _ceiling(claims: MandateClaims) -> Money:
         raise refused("mandate_malformed", error.refusal.message, place="$.constraints.max_price") from None
 
 
-def check_limit(mandate: Mandate, used: int) -> None:
+def check_limit(mandate: Mandate, used: int, *used_by_links: int) -> None:
     """That one more hold fits: `used` counts live holds, live bookings and waitlist entries under it here (SCH-080).
 
+    `used_by_links` counts the same for each link behind the root, which has a limit of its own where it states one.
     Refused: limit_reached, also when the mandate states no number, since an absent limit allows nothing.
     """
-    allowed = mandate.claims.constraints.max_bookings
-    if allowed is None or used >= allowed:
-        raise refused("limit_reached")
+    for claims, count in zip(mandate.all_claims, (used, *used_by_links), strict=True):
+        allowed = claims.constraints.max_bookings
+        if allowed is None or count >= allowed:
+            raise refused("limit_reached")

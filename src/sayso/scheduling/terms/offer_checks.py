@@ -46,13 +46,16 @@ class VerifiedOffer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedOffer:
-    """What the agent asked for. `change` is the booking and the contract hash a change offer must be chained to."""
+    """What the agent asked for. `change` is the booking and the contract hash a change offer must be chained to;
+    `resource_name` whom or what the person asked for in particular.
+    """
 
     principal: str
     agent: str
     service_id: str
     start: datetime
     change: Change | None = None
+    resource_name: str | None = None
 
 
 def verify_offer(token: str, document: Discovery, *, is_new: bool = True) -> VerifiedOffer:
@@ -122,6 +125,7 @@ def check_offer_matches(offer: VerifiedOffer, view: HoldView | ChangeView, expec
         (claims.agent == expected.agent, "it names another agent", "$.agent"),
         (claims.service.id == expected.service_id, "it is for another service", "$.service"),
         (claims.change == expected.change, "it does not continue the contract it should", "$.change"),
+        (expected.resource_name in (None, claims.resource_name), "it is with somebody else", "$.resource_name"),
         (offer.start == expected.start, "it is for another time than was asked for", "$.start"),
         (offer.start == parse_instant(view.start), "its start is not the hold's", "$.start"),
         (offer.end == ends_of(view.end, open_end=view.open_end), "its end is not the hold's", "$.end"),

@@ -16,7 +16,22 @@ __all__ = ("RECEIPT_TYP", "Agreement", "ReceiptClaims", "Settlement")
 
 RECEIPT_TYP = "schcp-receipt+jwt"
 
-Settlement = Literal["confirmed", "changed", "cancelled"]
+Settlement = Literal[
+    "requested",
+    "confirmed",
+    "changed",
+    "cancelled",
+    "declined",
+    "expired",
+    "move_requested",
+    "move_declined",
+    "proposed",
+    "proposal_over",
+    "ended",
+    "completed",
+    "no_show",
+    "attended",
+]
 """The change of state a receipt proves (SCH-195)."""
 
 

@@ -7,6 +7,7 @@ cancelled, moved at the old sequence, a total the contract does not have.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -15,7 +16,7 @@ from sayso.core.instants import parse_instant
 from sayso.core.refusal import Refused
 from sayso.proof.hashes import sha256_b64u
 from sayso.proof.jws import verify_jws
-from sayso.scheduling.terms.booking import Booking
+from sayso.scheduling.terms.booking import Booking, BookingStatus
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.discovery_checks import published_key
@@ -25,7 +26,23 @@ from sayso.scheduling.terms.receipt import RECEIPT_TYP, ReceiptClaims, Settlemen
 
 __all__ = ("ExpectedReceipt", "VerifiedReceipt", "check_receipt_matches", "verify_receipt")
 
-_LIVE = ("confirmed", "pending_host", "tentative")
+_FITS: Mapping[Settlement, frozenset[BookingStatus]] = {
+    "requested": frozenset({"pending_host", "tentative"}),
+    "confirmed": frozenset({"confirmed"}),
+    "changed": frozenset({"confirmed", "tentative"}),
+    "cancelled": frozenset({"cancelled"}),
+    "declined": frozenset({"declined"}),
+    "expired": frozenset({"expired"}),
+    "move_requested": frozenset({"confirmed"}),
+    "move_declined": frozenset({"confirmed"}),
+    "proposed": frozenset({"confirmed", "pending_host"}),
+    "proposal_over": frozenset({"confirmed", "pending_host"}),
+    "ended": frozenset({"completed"}),
+    "completed": frozenset({"completed"}),
+    "no_show": frozenset({"no_show"}),
+    "attended": frozenset({"completed"}),
+}
+"""Which statuses each act can leave a booking in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +68,14 @@ class VerifiedReceipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedReceipt:
-    """What the agent did: which act, for whom, under which mandate, agreed how, at which sequence.
+    """What the agent did: which act (None where it reads what others may have done), for whom, under which mandate,
+    agreed how, at which sequence.
 
     `booking_id` is None at a first confirm, where the host names it; `mandate` and `approved` are None where the agent
     does not know them, as when it reads a booking back. `counted_under` is the buying mandate's jti.
     """
 
-    act: Settlement
+    act: Settlement | None
     principal: str
     sequence: int
     booking_id: str | None = None
@@ -103,21 +121,44 @@ def _check_status(claims: ReceiptClaims) -> None:
     inner, act = claims.booking, claims.act
     if (inner.status == "cancelled") != (inner.cancelled is not None):
         raise _invalid("it says cancelled in one place only", "$.booking.cancelled")
-    if (act == "cancelled") != (inner.status == "cancelled"):
-        raise _invalid(f"it says {act} of a booking that is {inner.status}", "$.act")
-    if act != "cancelled" and inner.status not in _LIVE:
+    if inner.status not in _FITS[act]:
         raise _invalid(f"it says {act} of a booking that is {inner.status}", "$.act")
     if act == "confirmed" and inner.sequence != 0:
         raise _invalid("it confirms at a later sequence than the first", "$.booking.sequence")
     if act == "changed" and inner.sequence < 1:
         raise _invalid("it says changed at the first sequence", "$.booking.sequence")
+    _check_waiting(claims)
+
+
+def _check_waiting(claims: ReceiptClaims) -> None:
+    """What waits or was refused inside a booking never is the contract it stands on (SCH-193, SCH-230)."""
+    inner, act = claims.booking, claims.act
+    contract = inner.offer_sha256
+    if (inner.declined is not None) != (inner.status == "declined"):
+        raise _invalid("it says declined in one place only", "$.booking.declined")
+    waits = inner.awaiting_host
+    if waits is not None and (inner.status != "confirmed" or waits.offer_sha256 == contract):
+        raise _invalid("it says that a move waits while showing it made", "$.booking.awaiting_host")
+    if act == "move_requested" and waits is None:
+        raise _invalid("it says that a move waits and shows none", "$.booking.awaiting_host")
+    refused_move = inner.declined_change
+    if refused_move is not None and refused_move.offer_sha256 == contract:
+        raise _invalid("it says that a move was refused while showing it made", "$.booking.declined_change")
+    if act == "move_declined" and (refused_move is None or waits is not None):
+        raise _invalid("it says that a move was refused and shows none", "$.booking.declined_change")
+    if (act == "proposed") and (inner.proposed is None or inner.proposed.offer_sha256 == contract):
+        raise _invalid("it says that the host proposes a time and shows none", "$.booking.proposed")
+    if inner.ended is not None and (inner.status not in ("completed", "no_show") or not inner.open_end):
+        raise _invalid("it says ended of a booking that was not ended", "$.booking.ended")
+    if inner.attended is not None and inner.status != "completed":
+        raise _invalid("it says that the guest came to what is not over", "$.booking.attended")
 
 
 def check_receipt_matches(receipt: VerifiedReceipt, offer: VerifiedOffer, expected: ExpectedReceipt) -> None:
     """That the receipt is of this act on this contract, agreed this way. Refused: receipt_invalid."""
     claims, inner, terms = receipt.claims, receipt.booking, offer.claims
     facts = (
-        (claims.act == expected.act, f"it says {claims.act} and not {expected.act}", "$.act"),
+        (expected.act in (None, claims.act), f"it says {claims.act} and not {expected.act}", "$.act"),
         (claims.aud == expected.principal, "it is addressed to somebody else", "$.aud"),
         (inner.booking_id == (expected.booking_id or inner.booking_id), "it is another booking's", "$.booking"),
         (inner.sequence == expected.sequence, "its sequence is not the next one", "$.booking.sequence"),

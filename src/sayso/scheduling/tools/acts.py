@@ -15,6 +15,9 @@ from sayso.scheduling.tools.arguments import (
     DiscoverHost,
     FindSlots,
     HoldSlot,
+    JoinWaitlist,
+    LeaveWaitlist,
+    WaitlistStatus,
 )
 from sayso.scheduling.tools.operations import Operations
 
@@ -107,7 +110,50 @@ BOOKING_STATUS = Act(
     touches_others=False,
 )
 
-ACTS = (DISCOVER_HOST, FIND_SLOTS, HOLD_SLOT, APPROVE_AND_BOOK, CANCEL_BOOKING, CHANGE_BOOKING, BOOKING_STATUS)
+JOIN_WAITLIST = Act(
+    name="join_waitlist",
+    act_class=ActClass.EXECUTION,
+    title="Joining a waitlist",
+    description=(
+        "Waits at a host for time to come free, where find_slots shows none in the whole range the person would "
+        "accept. The person is asked to sign the limits first. Freed time is then held for them, and waitlist_status "
+        "tells of it; it is not booked until approve_and_book."
+    ),
+    arguments=JoinWaitlist,
+    touches_others=True,
+)
+LEAVE_WAITLIST = Act(
+    name="leave_waitlist",
+    act_class=ActClass.EXECUTION,
+    title="Leaving a waitlist",
+    description="Gives up a place in a waitlist, and with it any time that is held for it and not yet booked.",
+    arguments=LeaveWaitlist,
+    touches_others=True,
+)
+WAITLIST_STATUS = Act(
+    name="waitlist_status",
+    act_class=ActClass.DISCLOSURE,
+    title="Look at waitlists",
+    description=(
+        "Shows one waitlist entry, or all of this person's, as their hosts have them now. Under `offered` stands the "
+        "time that came free, with the hold_id for approve_and_book and how long it is held."
+    ),
+    arguments=WaitlistStatus,
+    touches_others=False,
+)
+
+ACTS = (
+    DISCOVER_HOST,
+    FIND_SLOTS,
+    HOLD_SLOT,
+    APPROVE_AND_BOOK,
+    CANCEL_BOOKING,
+    CHANGE_BOOKING,
+    BOOKING_STATUS,
+    JOIN_WAITLIST,
+    LEAVE_WAITLIST,
+    WAITLIST_STATUS,
+)
 """Every act of scheduling, in the order an assistant meets them."""
 
 
@@ -120,3 +166,6 @@ def register(registry: Registry, operations: Operations) -> None:
     registry.register(CANCEL_BOOKING, operations.cancel_booking)
     registry.register(CHANGE_BOOKING, operations.change_booking)
     registry.register(BOOKING_STATUS, operations.booking_status)
+    registry.register(JOIN_WAITLIST, operations.waiting.join)
+    registry.register(LEAVE_WAITLIST, operations.waiting.leave)
+    registry.register(WAITLIST_STATUS, operations.waiting.status)

@@ -19,6 +19,9 @@ __all__ = (
     "DiscoverHost",
     "FindSlots",
     "HoldSlot",
+    "JoinWaitlist",
+    "LeaveWaitlist",
+    "WaitlistStatus",
 )
 
 _HOST = "A host as discover_host names it: `maple-street-auto@maplestreetauto.example`, or just its domain."
@@ -29,6 +32,14 @@ _MOMENT = (
 
 HostText = Annotated[str, Meta(min_length=3, max_length=320, description=_HOST)]
 ServiceId = Annotated[str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", description="A service_id from discover_host.")]
+Somebody = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=200,
+        description="Only if the person asked for somebody or something in particular: a name from `choose_from`.",
+    ),
+]
 HoldId = Annotated[str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", description="A hold_id from hold_slot.")]
 BookingId = Annotated[
     str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", description="A booking_id from approve_and_book or booking_status.")
@@ -55,6 +66,7 @@ class FindSlots(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     service_id: ServiceId
     earliest_start: Annotated[Moment, Meta(extra_json_schema={"title": "Earliest start"})]
     latest_start: Annotated[Moment, Meta(extra_json_schema={"title": "Latest start, itself included"})]
+    named: Somebody | None = msgspec.field(name="with", default=None)
 
 
 class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -80,6 +92,7 @@ class HoldSlot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     asked_start: (
         Annotated[Moment, Meta(extra_json_schema={"title": "The time the person named, if they named one"})] | None
     ) = None
+    named: Somebody | None = msgspec.field(name="with", default=None)
 
 
 class ApproveAndBook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -116,3 +129,30 @@ class BookingStatus(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     """One booking, or all of them when left out."""
 
     booking_id: BookingId | None = None
+
+
+EntryId = Annotated[
+    str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", description="An entry_id from join_waitlist or waitlist_status.")
+]
+
+
+class JoinWaitlist(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A service, the range of starts the person would accept, and their ceiling: what they are asked to sign."""
+
+    host: HostText
+    service_id: ServiceId
+    earliest_start: Annotated[Moment, Meta(extra_json_schema={"title": "Earliest start"})]
+    latest_start: Annotated[Moment, Meta(extra_json_schema={"title": "Latest start, itself included"})]
+    max_price: Ceiling | None = None
+
+
+class LeaveWaitlist(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The entry to give up."""
+
+    entry_id: EntryId
+
+
+class WaitlistStatus(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One entry, or all of them when left out."""
+
+    entry_id: EntryId | None = None

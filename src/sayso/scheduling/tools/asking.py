@@ -12,7 +12,6 @@ from sayso.governance.consent import Answer, Question
 from sayso.proof.hashes import sha256_b64u
 from sayso.scheduling.guest.kept import KeptBooking
 from sayso.scheduling.terms.discovery import Discovery
-from sayso.scheduling.terms.identity import vouching_domain
 from sayso.scheduling.terms.offer_checks import verify_offer
 from sayso.scheduling.terms.receipt_checks import verify_receipt
 from sayso.scheduling.tools.assistant import Assistant
@@ -26,16 +25,14 @@ _LIVE = ("confirmed", "pending_host", "tentative")
 
 async def ask_offer(assistant: Assistant, document: Discovery, token: str) -> Question:
     """The question over an offer, verified once more: keys may have been retired since it was kept."""
-    offer = await assistant.guest.documents.checked(
-        vouching_domain(document.host), lambda found: verify_offer(token, found)
-    )
+    offer = await assistant.guest.documents.checked(document.host, lambda found: verify_offer(token, found))
     return offer_question(offer, document)
 
 
 async def ask_management(assistant: Assistant, document: Discovery, booking: KeptBooking) -> Question:
     """The question whether the assistant may manage a booking later."""
     receipt = await assistant.guest.documents.checked(
-        vouching_domain(document.host), lambda found: verify_receipt(booking.receipt, found)
+        document.host, lambda found: verify_receipt(booking.receipt, found)
     )
     buying = await assistant.buying(booking)
     return management_question(receipt, await assistant.limits_of(booking), buying.token, document)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sayso.core import strictjson
 from sayso.core.refusal import Corrupt, Refused
-from sayso.governance.consent import Answer
+from sayso.governance.consent import Answer, Consent
 from sayso.proof.jws import read_jws
 from sayso.scheduling.guest.kept import KeptBooking, KeptMandate
 from sayso.scheduling.guest.party import Guest
@@ -36,6 +36,19 @@ class Assistant:
         if await guest.book.mandate(kept.jti) is None:
             await guest.book.keep_mandate(kept, guest.notes.mandate(kept, mandate.claims))
         return kept
+
+    async def signed(self, consent: Consent | None) -> KeptMandate:
+        """The kept mandate that a consent rests on. Refused: consent_unsigned."""
+        document = None if consent is None else consent.document
+        if document is not None:
+            kept = await self.guest.book.mandate(verify_mandate(document).claims.jti)
+            if kept is not None and kept.token == document:
+                return kept
+        raise refused("consent_unsigned")
+
+    async def used_under(self, jti: str) -> int:
+        """How many units of a mandate are in use, as far as we know: holds, bookings and entries that wait."""
+        return await self.guest.book.used_under(jti) + await self.guest.entries.waiting_under(jti)
 
     async def was_kept(self, answer: Answer) -> bool:
         """Whether an answer's mandate is one we have: then it answered an earlier question of the same call."""
@@ -74,7 +87,7 @@ class Assistant:
                 booked_under=booking.limits,
             )
             try:
-                check_mandate(verify_mandate(kept.token), ask, now)
+                check_mandate(replace(verify_mandate(kept.token), standing="not_asked"), ask, now)
             except Refused:
                 continue
             return kept

@@ -9,22 +9,31 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import msgspec
 
 from sayso.core.instants import parse_instant
-from sayso.core.refusal import PeerRefused, PeerUnreachable, Refused
+from sayso.core.refusal import Corrupt, PeerRefused, PeerUnreachable, Refused
 from sayso.core.zones import find_zone
 from sayso.governance.consent import Answer, Consent, Question
-from sayso.scheduling.guest.kept import KeptBooking, KeptChange, KeptHold, KeptMandate
+from sayso.scheduling.guest.kept import KeptBooking, KeptChange, KeptEntry, KeptHold, KeptMandate
 from sayso.scheduling.guest.moving import abandon_change
 from sayso.scheduling.guest.reading import refresh
 from sayso.scheduling.guest.settling import find_confirmed
+from sayso.scheduling.guest.shown import shown
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.mandate_checks import Action, Ask, check_mandate, verify_mandate
-from sayso.scheduling.tools.arguments import ApproveAndBook, CancelBooking, ChangeBooking, HoldSlot
+from sayso.scheduling.tools.arguments import (
+    ApproveAndBook,
+    CancelBooking,
+    ChangeBooking,
+    HoldSlot,
+    JoinWaitlist,
+    LeaveWaitlist,
+)
 from sayso.scheduling.tools.asking import ask_management, ask_offer, settle_management
 from sayso.scheduling.tools.assistant import Assistant, kept_terms
 from sayso.scheduling.tools.evidence import consent_of, expected_limits, expected_management, expected_offer
@@ -32,6 +41,7 @@ from sayso.scheduling.tools.free import check_free
 from sayso.scheduling.tools.moments import read_moment
 from sayso.scheduling.tools.questions import limits_question
 from sayso.scheduling.tools.releasing import give_back
+from sayso.scheduling.tools.waiting import check_taken, read_wait, wait_question
 from sayso.scheduling.tools.wanted import Wanted, all_in, asked_bytes, read_wanted
 
 __all__ = ("SchedulingConsent",)
@@ -59,6 +69,10 @@ class SchedulingConsent:
                     return await self._to_cancel(arguments, last)
                 case ChangeBooking():
                     return await self._to_change(arguments, last)
+                case JoinWaitlist():
+                    return await self._to_wait(arguments, last)
+                case LeaveWaitlist():
+                    return await self._to_leave(arguments)
                 case _:
                     return None
         except PeerRefused as error:
@@ -95,11 +109,40 @@ class SchedulingConsent:
         )
         for kept in await self._book.mandates("buying", document.host):
             with contextlib.suppress(Refused):
-                mandate = verify_mandate(kept.token)
+                # Its status is the host's to ask.
+                mandate = replace(verify_mandate(kept.token), standing="not_asked")
                 check_mandate(mandate, ask, self._assistant.guest.clock.now())
-                if await self._book.used_under(kept.jti) < (mandate.claims.constraints.max_bookings or 0):
+                if await self._assistant.used_under(kept.jti) < (mandate.claims.constraints.max_bookings or 0):
                     return kept
         return None
+
+    async def _to_wait(self, ask: JoinWaitlist, answer: Answer | None) -> Consent | Question:
+        guest = self._assistant.guest
+        document = await guest.document(ask.host)
+        entry = await guest.entries.asked_before(document.host, asked_bytes(ask))
+        if entry is not None:
+            return await self._waits_under(entry)
+        wait = read_wait(ask, document, guest.agent, guest.clock.now())
+        for kept in await self._book.mandates("buying", document.host, wait.subject):
+            if await self._assistant.used_under(kept.jti) < wait.draft.max_bookings:
+                return consent_of(kept)
+        if answer is not None:
+            return consent_of(await self._assistant.keep(answer, expected_limits(wait.draft, wait.subject)))
+        await check_taken(self._assistant, document, wait)
+        return wait_question(wait, document)
+
+    async def _to_leave(self, ask: LeaveWaitlist) -> Consent:
+        """Leaving gives up a place and takes nothing: what was signed to wait is enough, expired or not."""
+        entry = await self._assistant.guest.entries.find(ask.entry_id)
+        if entry is None:
+            raise refused("no_such_entry")
+        return await self._waits_under(entry)
+
+    async def _waits_under(self, entry: KeptEntry) -> Consent:
+        kept = await self._book.mandate(entry.mandate)
+        if kept is None:
+            raise Corrupt("a waitlist entry without the mandate it waits under", entry.entry_id)
+        return consent_of(kept)
 
     async def _to_book(self, ask: ApproveAndBook, answer: Answer | None) -> Consent | Question:
         hold = await self._book.hold(ask.hold_id)
@@ -173,6 +216,10 @@ class SchedulingConsent:
             document = await self._assistant.guest.document(booking.host)
             booking = await refresh(self._assistant.guest, document, booking)
         if booking.start == start:
+            await settle_management(self._assistant, booking, answer)
+            return await self._agreed(booking)
+        waits = shown(booking).awaiting_host
+        if waits is not None and parse_instant(waits.start) == start:
             await settle_management(self._assistant, booking, answer)
             return await self._agreed(booking)
         for change in changes:

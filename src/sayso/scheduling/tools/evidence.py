@@ -35,12 +35,11 @@ class Expected:
         self.constraints = constraints
 
     def is_met_by(self, claims: MandateClaims) -> bool:
-        """Whether the claims are these terms and no others."""
+        """Whether the claims are these terms and no others. A status is the person's to add: it takes back, no more."""
         return (
             claims.aud == self.host
             and claims.scope == self.scope
             and claims.constraints == self.constraints
-            and claims.status is None
         )
 
 

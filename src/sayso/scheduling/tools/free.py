@@ -22,15 +22,28 @@ __all__ = ("check_free", "read_slots")
 _OFFERED = 5
 
 
-async def read_slots(guest: Guest, document: Discovery, service_id: str, window: Window) -> AvailabilityAnswer:
-    """The free starts in a window. PeerRefused, PeerUnreachable; Refused: answer_invalid."""
-    found = await guest.client(document).availability(AvailabilityRequest(service_id=service_id, window=window))
+async def read_slots(
+    guest: Guest, document: Discovery, service_id: str, window: Window, resource_id: str | None = None
+) -> AvailabilityAnswer:
+    """The free starts in a window. PeerRefused, PeerUnreachable; Refused: answer_invalid, not_introduced."""
+    request = AvailabilityRequest(service_id=service_id, window=window, resource_id=resource_id)
+    found = await guest.client(document).availability(request, await _introduction(guest, document))
     try:
         _check_slots(found, window)
     except Refused as error:
         said = error.refusal.message
         raise refused("answer_invalid", f"{document.title} answered with slots that make no sense: {said}") from None
     return found
+
+
+async def _introduction(guest: Guest, document: Discovery) -> str | None:
+    """The mandate that shows who is asking, where only contacts may ask (SCH-040): the newest the person signed."""
+    if document.policies.access != "contacts":
+        return None
+    signed = await guest.book.mandates("buying", document.host)
+    if not signed:
+        raise refused("not_introduced", f"{document.title} tells its contacts alone when it is free.")
+    return signed[0].token
 
 
 def _check_slots(found: AvailabilityAnswer, window: Window) -> None:
@@ -46,21 +59,28 @@ def _check_slots(found: AvailabilityAnswer, window: Window) -> None:
 
 
 async def check_free(guest: Guest, document: Discovery, wanted: Wanted) -> None:
-    """Refused: slot_taken with the nearest alternatives inside the limits, above_price, wrong_currency."""
+    """Refused: slot_taken with the nearest alternatives inside the limits, above_price, wrong_currency.
+
+    Where only contacts may ask and the person has signed nothing yet, only holding tells.
+    """
+    if document.policies.access == "contacts" and not await guest.book.mandates("buying", document.host):
+        return
     zone = find_zone(document.timezone)
     end = wanted.end or wanted.start + timedelta(minutes=1)
     exact = Window(start=write_local(wanted.start, zone), end=write_local(end, zone))
-    for slot in (await read_slots(guest, document, wanted.service.id, exact)).slots:
+    resource = None if wanted.resource is None else wanted.resource.id
+    for slot in (await read_slots(guest, document, wanted.service.id, exact, resource)).slots:
         if parse_instant(slot.start) == wanted.start:
             _check_price(document, wanted, slot)
             return
     limits = Window(start=wanted.draft.window.not_before, end=wanted.draft.window.not_after)
-    others = (await read_slots(guest, document, wanted.service.id, limits)).slots
+    others = (await read_slots(guest, document, wanted.service.id, limits, resource)).slots
     nearest = sorted(others, key=lambda slot: abs(parse_instant(slot.start) - wanted.start))
+    person = f" with {wanted.resource.title}" if wanted.resource else ""
     raise refused(
         "slot_taken",
         f"On {spoken_day(wanted.start, zone)} at {spoken_clock(wanted.start, zone)} {document.title} is not free for "
-        f"{wanted.service.title}.",
+        f"{wanted.service.title}{person}.",
         details={"alternatives": msgspec.to_builtins(nearest[:_OFFERED])},
     )
 

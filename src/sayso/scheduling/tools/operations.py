@@ -19,15 +19,16 @@ from sayso.core.zones import find_zone
 from sayso.governance.consent import Consent, Question
 from sayso.scheduling.guest.holding import HoldAsk, place_hold
 from sayso.scheduling.guest.kept import KeptBooking, KeptChange, KeptHold, KeptMandate
-from sayso.scheduling.guest.moving import accept_change, request_change
+from sayso.scheduling.guest.moving import accept_change, read_proposal, request_change
 from sayso.scheduling.guest.reading import refresh
 from sayso.scheduling.guest.settling import cancel, confirm
+from sayso.scheduling.guest.shown import shown
 from sayso.scheduling.terms.availability import Window
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.consent_text import Identity, verified_identity
 from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.identity import vouching_domain
-from sayso.scheduling.terms.mandate_checks import Action, verify_mandate
+from sayso.scheduling.terms.mandate_checks import Action
 from sayso.scheduling.tools.arguments import (
     ApproveAndBook,
     BookingStatus,
@@ -43,7 +44,8 @@ from sayso.scheduling.tools.free import read_slots
 from sayso.scheduling.tools.moments import read_moment
 from sayso.scheduling.tools.releasing import give_back
 from sayso.scheduling.tools.results import booking_result, hold_result, host_result, hosts_result, slots_result
-from sayso.scheduling.tools.wanted import asked_bytes, differences, named_service, read_wanted, span_of
+from sayso.scheduling.tools.waiting import WaitingOperations
+from sayso.scheduling.tools.wanted import asked_bytes, differences, named_resource, named_service, read_wanted, span_of
 
 __all__ = ("Operations",)
 
@@ -53,6 +55,8 @@ HELD_FOR = timedelta(minutes=5)
 Result = Mapping[str, Any]
 
 _LIVE = ("confirmed", "pending_host", "tentative")
+_MARKED_WITHIN = timedelta(days=9)
+"""Seven days after the end; an appointment lasts a day at most, and a day more costs nothing."""
 
 
 class Operations:
@@ -63,6 +67,7 @@ class Operations:
         self._guest = assistant.guest
         self._book = assistant.guest.book
         self._placed: set[str] = set()
+        self.waiting = WaitingOperations(assistant)
 
     async def discover_host(self, ask: DiscoverHost, consent: Consent | None) -> Result:
         """One known host, or all of them. Refused: no_hosts, host_unknown, host_not_authorised."""
@@ -78,7 +83,7 @@ class Operations:
         return hosts_result(found, unreachable)
 
     async def find_slots(self, ask: FindSlots, consent: Consent | None) -> Result:
-        """Free starts in a range. Refused: unknown_service, outside_request, in_the_past."""
+        """Free starts in a range. Refused: unknown_service, unknown_resource, outside_request, in_the_past."""
         document = await self._guest.document(ask.host)
         service, zone = named_service(document, ask.service_id), find_zone(document.timezone)
         now = self._guest.clock.now()
@@ -90,8 +95,9 @@ class Operations:
             raise refused("outside_request", "latest_start is before earliest_start.", place="$.latest_start")
         closes = latest + (span_of(service) or timedelta(minutes=1))
         window = Window(start=write_local(earliest, zone), end=write_local(closes, zone))
-        found = await read_slots(self._guest, document, service.id, window)
-        return slots_result(document, service, (earliest, closes), found)
+        chosen = named_resource(document, service, ask.named)
+        found = await read_slots(self._guest, document, service.id, window, None if chosen is None else chosen.id)
+        return slots_result(document, service, (earliest, closes), found, chosen)
 
     async def hold_slot(self, ask: HoldSlot, consent: Consent | None) -> Result:
         """Keeps a slot for a few minutes, under the limits that the person signed."""
@@ -104,6 +110,7 @@ class Operations:
                 start=write_local(wanted.start, find_zone(document.timezone)),
                 ttl=_ttl(document),
                 asked=asked_bytes(ask),
+                resource=wanted.resource,
             )
             mandate = await self._mandate_of(consent)
             hold = await place_hold(self._guest, document, request, mandate)
@@ -118,13 +125,7 @@ class Operations:
         return next((hold for hold in holds if hold.host == document.host and hold.asked == asked), None)
 
     async def _mandate_of(self, consent: Consent | None) -> KeptMandate:
-        """The kept mandate that the consent rests on. Refused: consent_unsigned."""
-        document = None if consent is None else consent.document
-        if document is not None:
-            kept = await self._book.mandate(verify_mandate(document).claims.jti)
-            if kept is not None and kept.token == document:
-                return kept
-        raise refused("consent_unsigned")
+        return await self._assistant.signed(consent)
 
     async def approve_and_book(self, ask: ApproveAndBook, consent: Consent | None) -> Result | Question:
         """Confirms a hold, then asks once whether the assistant may manage the booking. Never confirms twice."""
@@ -165,18 +166,27 @@ class Operations:
         start = read_moment(ask.start, find_zone(kept_terms(booking.offer).timezone), "start")
         if booking.start == start:
             return await self._finish(document, booking, "moved" if booking.sequence else "confirmed")
+        inside = shown(booking)
+        if inside.awaiting_host is not None:
+            if parse_instant(inside.awaiting_host.start) != start:
+                raise refused("move_awaits_host")
+            return await self._finish(document, booking, "requested")
         change = await self._open_change(booking, start)
         mandate = await self._mandate_of(consent)
         if change is None:
             if start <= self._guest.clock.now():
                 raise refused("in_the_past")
             local = write_local(start, find_zone(document.timezone))
-            change = await request_change(self._guest, document, booking, local, _ttl(document), mandate)
+            offered = inside.proposed
+            if offered is not None and parse_instant(offered.start) == start:
+                change = await read_proposal(self._guest, document, booking, offered, mandate)
+            else:
+                change = await request_change(self._guest, document, booking, local, _ttl(document), mandate)
             return await ask_offer(self._assistant, document, change.offer)
         if mandate.kind != "closed" or mandate.subject != change.offer_sha256:
             return await ask_offer(self._assistant, document, change.offer)
         moved = await accept_change(self._guest, document, booking, change, mandate)
-        return await self._finish(document, moved, "moved")
+        return await self._finish(document, moved, "moved" if moved.sequence > booking.sequence else "requested")
 
     async def _open_change(self, booking: KeptBooking, start: datetime) -> KeptChange | None:
         """The live change offer for that start; any other is forgotten, as the host drops it too."""
@@ -201,16 +211,23 @@ class Operations:
 
     async def _standing(self, booking: KeptBooking) -> Result:
         note = None
-        if booking.state in _LIVE:
+        if booking.state in _LIVE or self._may_be_marked(booking):
             try:
                 booking = await refresh(self._guest, await self._guest.document(booking.host), booking)
             except (Refused, PeerRefused, PeerUnreachable) as error:
                 note = f"Not read again just now, so this is as it was kept here: {error}"
         terms = kept_terms(booking.offer)
-        identity = Identity(title=terms.title, domain=vouching_domain(terms.iss), is_verified=True)
+        listed = any(host.is_listed for host in await self._book.hosts() if host.host == terms.iss)
+        domain = vouching_domain(terms.iss)
+        identity = Identity(title=terms.title, domain=domain, is_verified=True, is_listed=listed)
         managed = await self._assistant.managing(booking, Action.CANCEL) is not None
         answer = booking_result(booking, terms, identity, booking.state, managed=managed)
         return {**answer, "warning": note} if note else answer
+
+    def _may_be_marked(self, booking: KeptBooking) -> bool:
+        """Whether the host may still mark, or correct, who came (SCH-212)."""
+        since = self._guest.clock.now() - booking.start
+        return booking.state in ("completed", "no_show") and since < _MARKED_WITHIN
 
     async def release_open_holds(self) -> Sequence[str]:
         """Gives back whatever this instance holds and has not booked; the ids of those it gave back."""

@@ -10,18 +10,35 @@ from typing import Any
 
 import msgspec
 
+from sayso.scheduling.terms.attestation import AttestationClaims
 from sayso.scheduling.terms.availability import AvailabilityAnswer, AvailabilityRequest
 from sayso.scheduling.terms.booking import CancelRequest
 from sayso.scheduling.terms.change import AbandonRequest, AcceptRequest, ChangeRequest, ChangeView
+from sayso.scheduling.terms.claim import ClaimAnswer, ClaimAsk, ClaimClaims, ClaimRequestClaims
 from sayso.scheduling.terms.codes import ROWS
+from sayso.scheduling.terms.delegation import DelegationClaims
 from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.draft import LimitsDraft, ManagementDraft
+from sayso.scheduling.terms.events import EventClaims
 from sayso.scheduling.terms.hold import ConfirmRequest, HoldRequest, HoldView, ReleaseRequest, Settled
 from sayso.scheduling.terms.mandate import MandateClaims
 from sayso.scheduling.terms.offer import OfferClaims
+from sayso.scheduling.terms.operator import OperatorDocument
 from sayso.scheduling.terms.receipt import ReceiptClaims
 from sayso.scheduling.terms.refusal import RefusalBody
 from sayso.scheduling.terms.spoken import SPOKEN_ZONES
+from sayso.scheduling.terms.staff import (
+    AnswerRequest,
+    CallOffRequest,
+    DeclineRequest,
+    DeskBooking,
+    DeskBookings,
+    MarkRequest,
+    ProposeRequest,
+)
+from sayso.scheduling.terms.status import StatusAnswer, StatusClaims
+from sayso.scheduling.terms.waitlist import JoinRequest, LeaveRequest, WaitlistEntry
+from sayso.scheduling.terms.walk_in import GiveUpWalkInRequest, WalkInRequest, WalkInView
 from sayso.scheduling.tools.acts import ACTS
 
 __all__ = ("DOCUMENTS", "PRINTED", "SCHEMA_ID", "schema_document")
@@ -31,6 +48,7 @@ _ANCHOR = r"$(?!\n)"
 
 DOCUMENTS: tuple[type[msgspec.Struct], ...] = (
     Discovery,
+    OperatorDocument,
     AvailabilityRequest,
     AvailabilityAnswer,
     HoldRequest,
@@ -43,10 +61,32 @@ DOCUMENTS: tuple[type[msgspec.Struct], ...] = (
     ChangeView,
     AcceptRequest,
     AbandonRequest,
+    JoinRequest,
+    WaitlistEntry,
+    LeaveRequest,
+    WalkInRequest,
+    GiveUpWalkInRequest,
+    WalkInView,
+    AnswerRequest,
+    DeclineRequest,
+    CallOffRequest,
+    MarkRequest,
+    ProposeRequest,
+    DeskBooking,
+    DeskBookings,
     RefusalBody,
     MandateClaims,
+    DelegationClaims,
+    StatusAnswer,
+    StatusClaims,
+    ClaimAsk,
+    ClaimRequestClaims,
+    ClaimAnswer,
+    ClaimClaims,
+    AttestationClaims,
     OfferClaims,
     ReceiptClaims,
+    EventClaims,
     LimitsDraft,
     ManagementDraft,
 )

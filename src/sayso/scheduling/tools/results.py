@@ -20,10 +20,11 @@ from sayso.proof.hashes import sha256_b64u
 from sayso.scheduling.guest.kept import KeptBooking, KeptHold
 from sayso.scheduling.terms.availability import AvailabilityAnswer, Slot
 from sayso.scheduling.terms.consent_text import Identity, verified_identity
-from sayso.scheduling.terms.discovery import Discovery, Service
+from sayso.scheduling.terms.discovery import Discovery, SelectableResource, Service, ServiceArea
 from sayso.scheduling.terms.offer import OfferClaims
 from sayso.scheduling.terms.spoken import either, spoken_money, spoken_period, spoken_span
 from sayso.scheduling.tools.moments import said_until
+from sayso.scheduling.tools.standing import is_over, standing_words
 from sayso.scheduling.tools.wanted import all_in
 
 __all__ = ("booking_result", "hold_result", "host_result", "hosts_result", "slots_result")
@@ -77,6 +78,9 @@ def host_result(document: Discovery, now: datetime) -> Result:
         "Notes for the host are accepted." if policies.notes.accepted else policies.notes.instead or "No notes."
     )
     answer["bookable_for"] = f"{spoken_period(policies.horizon)} ahead"
+    if policies.release is not None:
+        ahead = spoken_period(f"P{policies.release.days_ahead}D")
+        answer["days_open"] = f"Each day opens for booking {ahead} before it, at {policies.release.at} there."
     answer["without_an_agent"] = msgspec.to_builtins(document.contact)
     return answer
 
@@ -97,13 +101,26 @@ def _service(document: Discovery, service: Service) -> Result:
     if service.choose_from:
         titles = {resource.id: resource.title for resource in document.resources}
         answer["choose_from"] = [titles[each] for each in service.choose_from]
+    if service.guests == "returning":
+        answer["for"] = "guests who have kept an appointment there before"
+    if service.areas:
+        answer["comes_to"] = [_area(area) for area in service.areas]
     if service.description:
         answer["description"] = service.description
     return answer
 
 
+def _area(area: ServiceArea) -> str:
+    codes = either(area.postal_codes, "and")
+    return f"{area.country}, postal codes that begin with {codes}" if codes else area.country
+
+
 def slots_result(
-    document: Discovery, service: Service, window: tuple[datetime, datetime], found: AvailabilityAnswer
+    document: Discovery,
+    service: Service,
+    window: tuple[datetime, datetime],
+    found: AvailabilityAnswer,
+    chosen: SelectableResource | None = None,
 ) -> Result:
     """The free starts, with what each costs in all."""
     zone = find_zone(document.timezone)
@@ -116,6 +133,8 @@ def slots_result(
         "slots": [_slot(slot) for slot in found.slots],
         "as_of": found.as_of,
     }
+    if chosen is not None:
+        answer["with"] = chosen.title
     if found.slots:
         answer["note"] = "Nothing is reserved yet: hold_slot keeps one of these."
     else:
@@ -187,6 +206,8 @@ def booking_result(
     }
     if booking.state == "cancelled":
         answer["note"] = "It is cancelled, and cancelling cost nothing."
+    answer |= standing_words(booking, claims, identity)
+    if booking.state == "cancelled" or is_over(booking.state):
         return answer
     period = spoken_period(claims.retention)
     answer["records"] = f"{identity.title} keeps the booking details for {period} after the booking."

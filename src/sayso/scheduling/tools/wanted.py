@@ -19,7 +19,7 @@ from sayso.core.refusal import Refused
 from sayso.core.zones import find_zone
 from sayso.proof.hashes import sha256_b64u
 from sayso.scheduling.terms.codes import refused
-from sayso.scheduling.terms.discovery import Discovery, Service, Tax, find_service
+from sayso.scheduling.terms.discovery import Discovery, SelectableResource, Service, Tax, find_service
 from sayso.scheduling.terms.draft import LimitsDraft
 from sayso.scheduling.terms.mandate import TimeWindow
 from sayso.scheduling.terms.spoken import spoken_clock, spoken_day, spoken_money
@@ -32,6 +32,7 @@ __all__ = (
     "all_in",
     "asked_bytes",
     "differences",
+    "named_resource",
     "named_service",
     "read_ceiling",
     "read_wanted",
@@ -53,6 +54,7 @@ class Wanted:
     ceiling: Money | None
     mentioned: bool
     draft: LimitsDraft
+    resource: SelectableResource | None = None
 
     @property
     def document(self) -> bytes:
@@ -72,6 +74,18 @@ def named_service(document: Discovery, service_id: str) -> Service:
         known = ", ".join(f"{each.title} ({each.id})" for each in document.services)
         raise refused("unknown_service", f"{document.title} offers no {service_id!r}. It offers: {known}.")
     return service
+
+
+def named_resource(document: Discovery, service: Service, named: str | None) -> SelectableResource | None:
+    """Whom or what the person asked for, by name or id. Refused: unknown_resource, naming those there are."""
+    if named is None:
+        return None
+    choices = [each for each in document.resources if each.id in service.choose_from]
+    for choice in choices:
+        if named.casefold() in (choice.title.casefold(), choice.id.casefold()):
+            return choice
+    there = f"There: {', '.join(each.title for each in choices)}." if choices else "Nobody can be chosen for it."
+    raise refused("unknown_resource", f"{document.title} has no {named!r} for {service.title}. {there}", place="$.with")
 
 
 def span_of(service: Service) -> timedelta:
@@ -102,7 +116,10 @@ def read_ceiling(ceiling: Ceiling, currency: str | None) -> Money:
 
 
 def read_wanted(ask: HoldSlot, document: Discovery, agent: str, now: datetime) -> Wanted:
-    """What is to be held, and the draft of limits. Refused: unknown_service, outside_request, in_the_past."""
+    """What is to be held, and the draft of limits.
+
+    Refused: unknown_service, unknown_resource, outside_request, in_the_past.
+    """
     service, zone = named_service(document, ask.service_id), find_zone(document.timezone)
     start = read_moment(ask.start, zone, "start")
     earliest = read_moment(ask.earliest_start, zone, "earliest_start") if ask.earliest_start else start
@@ -134,6 +151,7 @@ def read_wanted(ask: HoldSlot, document: Discovery, agent: str, now: datetime) -
         ceiling=ceiling,
         mentioned=ask.max_price is not None,
         draft=draft,
+        resource=named_resource(document, service, ask.named),
     )
 
 

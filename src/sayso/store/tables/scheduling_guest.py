@@ -12,7 +12,16 @@ from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, PrimaryK
 
 from sayso.store.tables import metadata
 
-__all__ = ("guest_booking", "guest_change", "guest_hold", "guest_host", "guest_intent", "guest_mandate")
+__all__ = (
+    "guest_booking",
+    "guest_change",
+    "guest_entry",
+    "guest_event",
+    "guest_hold",
+    "guest_host",
+    "guest_intent",
+    "guest_mandate",
+)
 
 guest_host = Table(
     "guest_host",
@@ -21,7 +30,8 @@ guest_host = Table(
     Column("domain", Text, nullable=False),
     Column("host", Text, nullable=False),
     Column("added_us", BigInteger, nullable=False),
-    PrimaryKeyConstraint("owner", "domain"),
+    Column("listed", Integer, nullable=False),  # 1: it has no domain of its own, an operator lists it
+    PrimaryKeyConstraint("owner", "host"),
 )
 
 guest_mandate = Table(
@@ -101,4 +111,29 @@ guest_intent = Table(
     Column("idempotency_key", Text, nullable=False),
     Column("started_us", BigInteger, nullable=False),
     PrimaryKeyConstraint("owner", "subject"),
+)
+
+guest_entry = Table(
+    "guest_entry",
+    metadata,
+    Column("owner", Text, nullable=False),
+    Column("entry_id", Text, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("state", Text, nullable=False),  # waiting, offered, taken, left, lapsed
+    Column("mandate", Text, nullable=False),  # jti of the buying mandate it waits under
+    Column("view", LargeBinary, nullable=False),  # the host's answer, as read
+    Column("asked", LargeBinary, nullable=False),  # the tool's arguments, as asked
+    Column("joined_us", BigInteger, nullable=False),
+    PrimaryKeyConstraint("owner", "entry_id"),
+    Index(None, "owner", "mandate"),
+)
+
+guest_event = Table(
+    "guest_event",
+    metadata,
+    Column("owner", Text, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("event_id", Text, nullable=False),  # dealt with: hearing it again has no effect
+    Column("heard_us", BigInteger, nullable=False),
+    PrimaryKeyConstraint("owner", "host", "event_id"),
 )

@@ -44,6 +44,7 @@ class Shop:
     hours: tuple[int, int] = (8 * 60, 17 * 60 + 15)
     busy: set[str] = field(default_factory=set)
     currency: str = "CAD"
+    people: tuple[str, ...] = ()
 
     def described(self) -> dict[str, object]:
         return {"host": self.host, "name": self.name, "services": [self._service(*each) for each in self.services]}
@@ -55,6 +56,8 @@ class Shop:
             "duration_minutes": minutes,
             "takes": f"{minutes} minutes",
         }
+        if self.people:
+            told["choose_from"] = list(self.people)
         if total is not None:
             told["total"] = {"amount": total, "currency": self.currency}
             told["price_in_words"] = f"{self.currency} {total} in total"

@@ -131,6 +131,18 @@ def test_a_person_who_cannot_be_asked_for_is_not_dropped_silently() -> None:
     assert len(town.made("hold_slot")) == 1
 
 
+def test_one_of_the_hosts_people_is_asked_for_by_name() -> None:
+    """Their slots are looked at and their time is held; who is not there is told with those who are."""
+    town = Town([Shop(people=("Marcus", "Dev"))])
+    town.say("Book a haircut with Marcus on Friday at 10 am")
+    assert [call["with"] for call in town.made("find_slots", "hold_slot")] == ["Marcus", "Marcus"]
+    other = Town([Shop(people=("Marcus", "Dev"))])
+    said = other.say("Book a haircut with Dana on Friday at 10 am")
+    assert said == "I cannot ask for “dana” in particular. There: Marcus or Dev. Shall I go on without that?"
+    other.say("yes please")
+    assert ["with" in hold for hold in other.made("hold_slot")] == [False]
+
+
 def test_a_price_above_the_limit_is_said_before_anything_is_held() -> None:
     """And a higher limit in the next breath carries on."""
     town = Town()

@@ -124,6 +124,8 @@ def _hold_call(offer: ServiceAt, openings: Openings, slot: Slot, ceiling: Ceilin
         "earliest_start": _on_day(slot, window.earliest or min(that_day)),
         "latest_start": _on_day(slot, window.latest or max(that_day)),
     }
+    if offer.named is not None:
+        arguments["with"] = offer.named
     if ceiling.argument is not None:
         arguments["max_price"] = ceiling.argument
     if asked := _asked(window):

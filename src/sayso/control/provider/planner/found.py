@@ -33,7 +33,7 @@ __all__ = (
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service a host offers; `total` is all-in where a price is stated."""
+    """A service a host offers; `total` is all-in where a price is stated, `choose_from` whom one may ask for."""
 
     service_id: str
     title: str
@@ -41,6 +41,7 @@ class Service:
     total: tuple[Decimal, str] | None
     price_in_words: str
     takes: str
+    choose_from: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,7 @@ def _service(item: object) -> Service:
         total=amount_in(item, "total"),
         price_in_words=text_in(item, "price_in_words"),
         takes=text_in(item, "takes"),
+        choose_from=texts_in(item, "choose_from"),
     )
 
 

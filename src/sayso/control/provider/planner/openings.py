@@ -139,15 +139,13 @@ def _slots_between(turn: Turn, offer: ServiceAt, earliest: str, latest: str) -> 
     """Every free start in a range, asked on as long as the answer says that there are more."""
     found: list[Slot] = []
     for _ in range(_MOST_ASKED):
-        call = Call(
-            "find_slots",
-            {
-                "host": offer.host.host,
-                "service_id": offer.service.service_id,
-                "earliest_start": earliest,
-                "latest_start": latest,
-            },
-        )
+        asked = {
+            "host": offer.host.host,
+            "service_id": offer.service.service_id,
+            "earliest_start": earliest,
+            "latest_start": latest,
+        }
+        call = Call("find_slots", asked if offer.named is None else {**asked, "with": offer.named})
         fact = turn.find(call)
         if fact is None:
             return call

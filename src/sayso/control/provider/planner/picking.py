@@ -7,7 +7,7 @@ narrows the choice; a name nobody here bears is said to be unknown rather than d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sayso.control.provider.planner.found import Catalog, KnownHost, Service
 from sayso.control.provider.planner.matching import find_named, is_named_in, name_words
@@ -22,10 +22,11 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class ServiceAt:
-    """A service at a host."""
+    """A service at a host; `named` is whom of its people the person asked for."""
 
     host: KnownHost
     service: Service
+    named: str | None = None
 
     @property
     def key(self) -> str:
@@ -67,12 +68,14 @@ def pick_offer(request: Request, hosts: Sequence[KnownHost]) -> ServiceAt | Say:
     offers = all_offers(hosts)
     settled = [offer for offer in offers if offer.key == request.offer]
     if settled:
-        return settled[0]
+        return _with_named(request, settled[0])
     if not offers:
         return refused("Nobody I know offers anything to book. Nothing was booked.")
     words = name_words(request.seen.service or "")
     if not words:
-        return offers[0] if len(offers) == 1 else _ask_which(offers, "Which service would you like")
+        if len(offers) == 1:
+            return _with_named(request, offers[0])
+        return _ask_which(offers, "Which service would you like")
     fitting, near = _matching(words, request, offers)
     if len(fitting) == 1:
         return _with_person(request, fitting[0])
@@ -84,13 +87,24 @@ def pick_offer(request: Request, hosts: Sequence[KnownHost]) -> ServiceAt | Say:
     return _ask_which(offers, f"Nobody I know offers “{asked}”. There is")
 
 
+def _with_named(request: Request, offer: ServiceAt) -> ServiceAt:
+    """The offer with whoever of its people was named after "with", where exactly one fits."""
+    words = name_words(request.seen.person or "")
+    found = find_named(words, offer.service.choose_from, str).fitting if words else ()
+    return replace(offer, named=found[0]) if len(found) == 1 else offer
+
+
 def _with_person(request: Request, offer: ServiceAt) -> ServiceAt | Say:
-    """What came after "with" may be the business, or part of the service's name; a person cannot be asked for."""
+    """What came after "with" may be one of the host's people, the business, or part of the service's name."""
     person = request.seen.person
+    offer = _with_named(request, offer)
+    if offer.named is not None:
+        return offer
     named = f"{offer.service.title} {offer.host.name}"
     if person is None or any(find_named((word,), [named], str).near for word in name_words(person)):
         return offer
-    return asks(f"I cannot ask for “{person}” in particular. Shall I go on without that?", Topic.PERSON)
+    there = f" There: {spoken_list(offer.service.choose_from, 'or')}." if offer.service.choose_from else ""
+    return asks(f"I cannot ask for “{person}” in particular.{there} Shall I go on without that?", Topic.PERSON)
 
 
 def _matching(words: Sequence[str], request: Request, offers: Sequence[ServiceAt]) -> tuple[tuple[ServiceAt, ...], ...]:
