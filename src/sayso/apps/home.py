@@ -42,8 +42,9 @@ def open_home(path: Path, *, is_world: bool) -> Home:
 
     With `is_world` the home is the sample world's inside `path`.
     """
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
     place = world_path(path) if is_world else path
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    place.mkdir(mode=0o700, exist_ok=True)
     if place.stat().st_mode & 0o077:
         raise Refused.because(
             "home_not_private", f"{place} can be read by others", help=f"Close it first: chmod 700 {place}"
