@@ -64,6 +64,14 @@ def test_the_world_never_uses_the_real_database(home: Path, monkeypatch: pytest.
     assert open_home(home, is_world=False).database == "postgresql://db.example/real"
 
 
+def test_a_database_that_is_no_url_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A misspelt one must not become a new, empty file."""
+    monkeypatch.setenv("SAYSO_DATABASE_URL", "garbage")
+    with pytest.raises(Refused, match="postgresql://") as refused:
+        open_home(home, is_world=False)
+    assert code_of(refused) == "database_url_invalid"
+
+
 @pytest.mark.parametrize("text", ["resolv = {}", 'resolve = "shop"', "resolve = [", b"\xff"])
 def test_settings_that_cannot_be_read_are_refused_with_their_file(home: Path, text: str | bytes) -> None:
     """A misspelt key is no default."""

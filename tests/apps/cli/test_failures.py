@@ -17,7 +17,7 @@ NO = Refused.because("consent_required", "there is no signature")
         (NO, 1, "There is no signature.\n"),
         (NO_KEYS, 3, "There are no keys. Make them: sayso keyapp init\n"),
         (ExceptionGroup("tasks", [ExceptionGroup("more", [NO])]), 1, "There is no signature.\n"),
-        (PeerUnreachable("shop.example", "no answer"), 1, "Shop.example could not be reached: no answer\n"),
+        (PeerUnreachable("shop.example", "no answer"), 1, "shop.example could not be reached: no answer\n"),
         (Corrupt("two hashes", "record 7"), 3, "Stored data contradicts itself: two hashes at record 7."),
         (PermissionError(13, "Permission denied", "/x"), 3, "Permission denied: /x\n"),
         (KeyError("a secret"), 3, "sayso failed inside (KeyError)."),

@@ -28,6 +28,7 @@ from sayso.control.protocol.payloads.content import Message, TextPart
 from sayso.control.protocol.payloads.run import RunCancelled, RunCompleted, RunFailed
 from sayso.control.protocol.payloads.scalars import UNSET, Wire
 from sayso.core.refusal import PeerRefused, PeerUnreachable, Refused
+from sayso.governance.consent import Mode
 from sayso.scheduling.keyapp.app import KeyApp, Shown
 
 __all__ = ("Conversation", "Ending", "Outcome", "Step", "Telling")
@@ -44,6 +45,10 @@ class Outcome(Enum):
     """The assistant needs an answer before it can do anything."""
     REFUSED = "refused"
     """Somebody said no, or it is impossible; nothing was agreed."""
+    STOPPED = "stopped"
+    """The person stopped it."""
+    FAILED = "failed"
+    """It broke on our side."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,7 +159,9 @@ class Conversation:
             if question.kind != "management" and not await self._person.agrees(shown):
                 await self._client.resolve(event, granted=False, reason="the person said no")
                 return
-            signed = await self._sign(shown)
+            # Nobody is asked about managing what they just booked, and the signature says so.
+            mode: Mode = "preapproved" if question.kind == "management" else self._person.mode
+            signed = await self._sign(shown, mode)
         except Refused as refused:
             self._telling.not_signed(str(refused))
             await self._client.resolve(event, granted=False, reason=refused.refusal.code)
@@ -162,13 +169,13 @@ class Conversation:
         self._telling.signed(shown)
         await self._client.resolve(event, granted=True, signed=signed)
 
-    async def _sign(self, shown: Shown) -> str:
+    async def _sign(self, shown: Shown, mode: Mode) -> str:
         try:
-            return self._key_app.sign(shown, self._person.mode)
+            return self._key_app.sign(shown, mode)
         except Refused as refused:
             if refused.refusal.reason != "locked" or not await self._person.unlock():
                 raise
-        return self._key_app.sign(shown, self._person.mode)
+        return self._key_app.sign(shown, mode)
 
 
 def _ending(payload: Wire, steps: Sequence[Step]) -> Ending | None:
