@@ -9,6 +9,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import sayso
@@ -20,6 +22,7 @@ from sayso.control.provider import machine as inference
 from sayso.ledger.rules.kinds import KINDS
 from sayso.scheduling.rules import booking, change, hold, waitlist
 from sayso.scheduling.tools.printed import PRINTED as SCHEDULING
+from sayso.testing.coverage import Requirement, read_requirements, written
 
 MACHINES: tuple[tuple[str, Any, Mapping[Any, Any]], ...] = (
     ("Run (Open Agent Protocol)", protocol, protocol.RUN_TABLE),
@@ -94,9 +97,17 @@ def help_texts() -> str:
     return "\n".join(parts)
 
 
+@cache
+def _requirements() -> list[Requirement]:
+    return read_requirements(Path(__file__).resolve().parents[1])
+
+
 PRINTED: dict[str, Callable[[], str]] = {
     "machines": machines,
     "receipt-kinds": kinds,
     "help": help_texts,
+    "coverage-scheduling": lambda: written(_requirements(), "SCH"),
+    "coverage-control": lambda: written(_requirements(), "OAP"),
+    "coverage-gateway": lambda: written(_requirements(), "GTW"),
     **SCHEDULING,
 }

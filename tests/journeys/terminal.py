@@ -37,6 +37,10 @@ class Terminal:
     def type(self, line: str) -> None:
         os.write(self._screen, f"{line}\n".encode())
 
+    def press_ctrl_c(self) -> None:
+        """The terminal turns it into an interrupt for the program, as for a person."""
+        os.write(self._screen, b"\x03")
+
     def rest(self) -> str:
         """Everything until the program ends."""
         while True:

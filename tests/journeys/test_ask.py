@@ -15,6 +15,7 @@ from sayso.core.clock import SystemClock
 from sayso.proof.sealed import Cost
 from sayso.store.vault import Vault
 from tests.journeys.house import ASKS, MAPLE, SAYSO, ask, environment, facts, host_kinds, kinds, running, sayso
+from tests.journeys.terminal import at_terminal
 
 TERMS = (
     "I approve: Synthetic oil change at Maple Street Auto (maplestreetauto.example), Thursday 15 October 2026 from "
@@ -59,13 +60,13 @@ def test_two_answers_book_the_oil_change(home: Path) -> None:
 
 
 def test_receipts_of_a_booking_verify_and_name_what_was_agreed(home: Path) -> None:
-    """Who asked, what they signed, in which manner, and the host's word for it."""
+    """Who asked, what they signed, in which manner, and the host's word for it. A pipe is nobody's presence."""
     ask(home, ASKS, answers="y\ny\n")
     done = sayso("receipts", "verify", "--home", str(home), "--world")
     assert done.code == 0
     assert re.fullmatch(r"receipts: \d+ verified, chain intact", done.last)
     shapes = [(r["body"]["shape"], r["body"]["mode"]) for r in facts(home) if r["kind"] == "guest.mandate_signed"]
-    assert shapes == [("buying", "human_present"), ("closed", "human_present"), ("management", "human_present")]
+    assert shapes == [("buying", "preapproved"), ("closed", "preapproved"), ("management", "preapproved")]
 
 
 @pytest.mark.req("SCH-213")
@@ -153,28 +154,99 @@ def test_a_host_that_is_down_is_said_to_be_down(home: Path, tmp_path: Path) -> N
     assert kinds(home, world=False) == ["ask.requested", "ask.ended", "batch.sealed"]
 
 
-def test_ctrl_c_at_the_second_question_gives_the_time_back(home: Path) -> None:
-    """Stopped in the middle: nothing held, nothing booked, and the receipts say so."""
-    command = [*SAYSO, "ask", "--world", "--home", str(home), ASKS]
-    child = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
-    )
-    assert child.stdin is not None
-    assert child.stdout is not None
-    child.stdin.write("y\n")
-    child.stdin.flush()
-    seen = ""
-    while "I approve:" not in seen:
-        seen += child.stdout.readline()
-    child.send_signal(signal.SIGINT)
-    _, err = child.communicate()
-    assert (child.returncode, "Traceback" in err) == (1, False), err
-    assert "Stopped." in err
+@pytest.mark.parametrize("how", ["ctrl-c", "terminated", "terminal closed"])
+def test_a_stop_at_the_second_question_gives_the_time_back(home: Path, how: str) -> None:
+    """Stopped in the middle: nothing held, nothing booked, at once, and the receipts say so."""
+    with at_terminal(["ask", "--world", "--home", str(home), ASKS]) as (terminal, child):
+        terminal.wait_for("Sign this? [y/N] ")
+        terminal.type("y")
+        terminal.wait_for("Sign this? [y/N] ")
+        if how == "ctrl-c":
+            terminal.press_ctrl_c()
+        else:
+            child.send_signal(signal.SIGTERM if how == "terminated" else signal.SIGHUP)
+        said = terminal.rest()
+        assert child.wait() == 1, said
+    assert "Stopped. Nothing was booked, moved or cancelled. Nothing is held." in said
     found = kinds(home)
     assert (found.count("guest.hold_placed"), found.count("guest.hold_released")) == (1, 1)
     assert "guest.booking_confirmed" not in found
     assert [r["body"]["outcome"] for r in facts(home) if r["kind"] == "ask.ended"] == ["stopped"]
     assert "hold.released" in host_kinds(home)
+
+
+def test_a_stop_after_the_booking_says_that_it_stands(home: Path) -> None:
+    """What is done is done, and is not called nothing."""
+    with at_terminal(["ask", "--world", "--home", str(home), "--limits-only", ASKS]) as (terminal, child):
+        terminal.wait_for("Sign this? [y/N] ")
+        terminal.type("y")
+        terminal.wait_for("Signed for you")
+        terminal.press_ctrl_c()
+        said = terminal.rest()
+        code = child.wait()
+    if code == 1:
+        assert "This was already done: Synthetic oil change at Maple Street Auto, Thursday 15 October" in said
+    else:
+        assert (code, "Booked: Synthetic oil change" in said) == (0, True)
+    assert "Nothing was booked" not in said
+
+
+def test_nobody_answers_before_the_question_is_on_the_screen(home: Path) -> None:
+    """What is typed ahead is thrown away, so that two impatient yeses sign nothing."""
+    with at_terminal(["ask", "--world", "--home", str(home), ASKS]) as (terminal, child):
+        terminal.wait_for("Looking")
+        terminal.type("y")
+        terminal.type("y")
+        terminal.wait_for("Sign this? [y/N] ")
+        terminal.type("")
+        said = terminal.rest()
+        assert child.wait() == 1, said
+    assert "guest.mandate_signed" not in kinds(home)
+
+
+def test_a_no_is_not_gone_round_by_asking_for_less(home: Path) -> None:
+    """Limits that were signed before the no are not used again: the next request asks from the start."""
+    assert ask(home, ASKS, answers="y\nn\n").code == 1
+    again = ask(home, "--limits-only", ASKS)
+    assert (again.code, "asks for these limits" in again.out, "I approve" in again.out) == (1, True, False)
+    assert host_kinds(home).count("hold.placed") == 1
+    assert "booking.confirmed" not in host_kinds(home)
+
+
+def test_limits_signed_for_one_request_serve_no_other(home: Path) -> None:
+    """Nobody who opens the house later books on what was signed before, stopped or not."""
+    assert ask(home, ASKS, answers="y\n").code == 1
+    again = ask(home, "--limits-only", "--json", ASKS)
+    assert (again.code, "booking.confirmed" in host_kinds(home)) == (1, False)
+
+
+def test_a_reader_that_goes_away_leaves_the_receipts_whole(home: Path) -> None:
+    """The output breaks in the middle; what is held is given back and the log ends the request."""
+    command = [*SAYSO, "ask", "--world", "--home", str(home), ASKS]
+    child = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        start_new_session=True,
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    child.stdin.write("y\n")
+    child.stdin.flush()
+    while "Held until" not in child.stdout.readline():
+        pass
+    child.stdout.close()
+    child.stdin.close()
+    assert child.stderr is not None
+    with child.stderr:
+        assert "Traceback" not in child.stderr.read()
+    child.wait()
+    found = kinds(home)
+    assert (found.count("guest.hold_placed"), found.count("guest.hold_released")) == (1, 1)
+    assert ("ask.ended" in found, "guest.booking_confirmed" in found) == (True, False)
 
 
 def test_a_real_home_without_keys_says_how_to_make_them(home: Path) -> None:

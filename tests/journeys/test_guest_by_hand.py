@@ -57,7 +57,7 @@ def test_a_person_does_everything_by_hand(home: Path) -> None:
 
 
 @pytest.mark.req("SCH-346")
-@pytest.mark.parametrize(("answer", "mode"), [("\n", None), ("", None), ("y\n", "human_present")])
+@pytest.mark.parametrize(("answer", "mode"), [("\n", None), ("", None), ("y\n", "preapproved")])
 def test_enter_is_no_and_what_is_signed_says_who_answered(home: Path, answer: str, mode: str | None) -> None:
     """Typing the command is not signing: the limits are asked for all the same."""
     done = guest(home, "hold", MAPLE, "oil-change", ONE, answers=answer)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,14 +24,40 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
+@contextmanager
+def following_real_time(file: Path) -> Iterator[None]:
+    """Writes the present into a clock file, before anything else and then twice a second.
+
+    A home on the real clock signs for now: a shop whose clock stands still would soon refuse it as from the future.
+    """
+    clock, over = SystemClock(), threading.Event()
+
+    def write() -> None:
+        write_clock_file(file, clock.now().replace(microsecond=0))
+
+    def follow() -> None:
+        while not over.wait(0.5):
+            write()
+
+    write()
+    follower = threading.Thread(target=follow)
+    follower.start()
+    try:
+        yield
+    finally:
+        over.set()
+        follower.join()
+
+
 @pytest.fixture
 def shop(home: Path, tmp_path: Path) -> Iterator[str]:
     """The garage on the real clock, and a home that resolves its name to it."""
     town = tmp_path / "town"
     clock_file(town).parent.mkdir(mode=0o700, parents=True)
-    now = SystemClock().now()
-    write_clock_file(clock_file(town), datetime.fromtimestamp(int(now.timestamp()), UTC))
-    with running("world", "serve", "--home", str(town), "--json") as (_, line):
+    with (
+        following_real_time(clock_file(town)),
+        running("world", "serve", "--home", str(town), "--json") as (_, line),
+    ):
         address = strictjson.parse(line.encode())["ports"][MAPLE]
         home.mkdir(mode=0o700)
         (home / "settings.toml").write_text(f'zone = "America/Toronto"\nresolve = {{"{MAPLE}" = "{address}"}}\n')
@@ -63,6 +90,10 @@ def test_a_person_unlocks_once_and_books(home: Path, shop: str) -> None:
         assert child.wait() == 0, said
     assert (PASSPHRASE in said, said.count("Passphrase of your keys")) == (False, 1)
     assert "guest.booking_receipt" in kinds(home, world=False)
+    listed = sayso("receipts", "list", "--home", str(home), "--last", "1000", "--json").out.splitlines()
+    signed = [r["body"] for r in map(strictjson.parse, map(str.encode, listed)) if r["kind"] == "guest.mandate_signed"]
+    modes = [(each["shape"], each["mode"]) for each in signed]
+    assert modes == [("buying", "human_present"), ("closed", "human_present"), ("management", "preapproved")]
     done = sayso("receipts", "verify", "--home", str(home))
     assert (done.code, "checkpoint  size" in done.out) == (0, True), done.out
 

@@ -130,3 +130,21 @@ async def test_a_signature_by_another_key_holds_nothing(home: Path, hub: str, tm
             await events(client, ASKS, sign)
         assert app.principal != other.principal
     assert host_kinds(home) == []
+
+
+async def test_a_cancelled_run_gives_back_what_it_held(home: Path, hub: str) -> None:
+    """The surface walks away at the second question; by the run's end the host has its time again."""
+    async with HubClient(hub, ids=SystemIds()) as client, key_app(home) as app:
+
+        async def sign_then_cancel(event: Envelope[PermissionRequested]) -> None:
+            question = read_consent_question(event)
+            assert question is not None
+            if question.kind == "limits":
+                shown = await app.present(question.kind, question.document_bytes)
+                await client.resolve(event, granted=True, signed=app.sign(shown, "human_present"))
+            else:
+                await client.cancel(event.payload.session_id, event.payload.run_id)
+
+        seen = await events(client, ASKS, sign_then_cancel)
+    assert seen[-1].type == "run.cancelled"
+    assert host_kinds(home) == ["hold.placed", "hold.released"]

@@ -50,7 +50,9 @@ def test_bare_words_belong_to_their_owner() -> None:
 
 def test_no_file_outgrows_its_subject() -> None:
     """Over 500 lines a file is asked whether it is two subjects; the answer stands in its docstring, or it is split."""
-    long = [f"{p.relative_to(ROOT)}: {n}" for p in SOURCES if (n := len(p.read_text().splitlines())) > ALARM]
+    # A migration is a list of tables that is written once and never grown.
+    written = [p for p in SOURCES if "versions" not in p.parts]
+    long = [f"{p.relative_to(ROOT)}: {n}" for p in written if (n := len(p.read_text().splitlines())) > ALARM]
     assert long == []
 
 

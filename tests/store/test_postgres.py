@@ -19,6 +19,7 @@ from sayso.store.unit import Store, Taken, Unavailable, Unit, insert, statement
 from sayso.testing.postgres import Database
 from tests.store.rows import SET, SUM, add, increment, keys, number
 
+ATTEMPTS = 10
 KILL_MYSELF = statement(text("SELECT pg_terminate_backend(pg_backend_pid())"))
 SLOTS = Table("slots", MetaData(), Column("unit", Text), Column("starts", BigInteger), Column("ends", BigInteger))
 
@@ -30,7 +31,7 @@ def store(postgres: Database, clock: ManualClock) -> Iterator[Store]:
 
 
 def test_two_units_that_wait_for_each_other_both_end(store: Store) -> None:
-    """Postgres breaks the deadlock, and the one that lost runs again."""
+    """Postgres breaks the deadlock, and the one that lost runs again: once, or more often where it comes back first."""
     store.run(lambda unit: [add(unit, "a"), add(unit, "b")])
     both = threading.Barrier(2)
     attempts: list[str] = []
@@ -44,8 +45,11 @@ def test_two_units_that_wait_for_each_other_both_end(store: Store) -> None:
         unit.execute(SET, {"of_key": second, "tat": 2})
 
     with ThreadPoolExecutor(2) as callers:
-        list(callers.map(lambda order: store.run(lambda unit: cross(unit, *order)), [("a", "b"), ("b", "a")]))
-    assert (len(attempts), sorted(set(attempts)), store.read(lambda view: view.one(SUM))) == (3, ["a", "b"], (3,))
+        ended = list(callers.map(lambda order: store.run(lambda unit: cross(unit, *order)), [("a", "b"), ("b", "a")]))
+    # One alone starts twice at least, and neither more often than a unit may; the last to commit wrote both rows.
+    starts = sorted((attempts.count("a"), attempts.count("b")))
+    assert (starts[0] >= 1, 2 <= starts[1] <= ATTEMPTS, len(ended)) == (True, True, 2)
+    assert store.read(lambda view: view.one(SUM)) == (3,)
 
 
 def test_a_lost_transaction_that_its_body_swallowed_runs_again(store: Store) -> None:
@@ -74,7 +78,7 @@ def test_attempts_are_bounded(store: Store) -> None:
 
     with pytest.raises(Unavailable):
         store.run(body)
-    assert len(attempts) == 10
+    assert len(attempts) == ATTEMPTS
 
 
 def test_a_server_that_dropped_the_connection_is_connected_again(store: Store, postgres: Database) -> None:

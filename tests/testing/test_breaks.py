@@ -60,10 +60,47 @@ def test_a_break_that_no_test_notices_is_missed(project: Path) -> None:
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "breaks: 0 caught, 1 missed")
 
 
-def test_a_named_test_that_does_not_exist_is_missed(project: Path) -> None:
-    """A run that cannot collect its test has shown nothing."""
+@pytest.mark.parametrize("fails", ["assert False", "raise ValueError"])
+def test_a_break_whose_test_fails_anyway_is_not_caught(project: Path, fails: str) -> None:
+    """What fails with the rule in place says nothing about the rule, so nothing is judged and the test is named."""
+    (project / "test_rule.py").write_text(f"def test_four_is_too_many():\n    {fails}\n")
+    done = run(project)
+    first, last = done.stdout.splitlines()
+    assert (done.returncode, last) == (
+        3,
+        "breaks: none was tried, because these tests do not pass even without a break",
+    )
+    assert first.startswith("FAILED test_rule.py::test_four_is_too_many")
+
+
+def test_a_fixture_that_fails_anyway_catches_nothing(project: Path) -> None:
+    """An error before the test is as blind as a failure in it."""
+    (project / "test_rule.py").write_text(
+        "import pytest\n\n\n@pytest.fixture\ndef four():\n    raise OSError\n\n\n"
+        "def test_four_is_too_many(four):\n    assert True\n"
+    )
+    done = run(project)
+    assert (done.returncode, done.stdout.split()[:2]) == (3, ["ERROR", "test_rule.py::test_four_is_too_many"])
+
+
+def test_after_a_whole_suite_the_tests_are_not_run_without_a_break_again(project: Path) -> None:
+    """Each run of the test leaves a mark: one before the break and one under it, or only the latter."""
+    marks = project / "marks"
+    (project / "test_rule.py").write_text(
+        f"{TEST}\n\nwith open({str(marks)!r}, 'a') as marks:\n    print(rule.is_within(4), file=marks)\n"
+    )
+    for arguments, expected in (((), ["False", "True"]), (("--suite-passed",), ["True"])):
+        marks.unlink(missing_ok=True)
+        assert run(project, *arguments).returncode == 0
+        assert marks.read_text().split() == expected
+
+
+def test_a_named_test_that_does_not_exist_catches_nothing(project: Path) -> None:
+    """A run that cannot collect its test has shown nothing, whether or not it was looked for first."""
     (project / "test_rule.py").write_text("")
-    assert run(project).returncode == 1
+    done = run(project)
+    assert (done.returncode, "test_rule.py::test_four_is_too_many" in done.stdout) == (3, True)
+    assert run(project, "--suite-passed").returncode == 1
 
 
 @pytest.mark.parametrize(

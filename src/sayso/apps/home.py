@@ -18,6 +18,7 @@ from sayso.core.refusal import Refused
 __all__ = ("WORLD_CLOCK", "Home", "open_home", "world_path")
 
 DATABASE_FILE = "sayso.db"
+_POSTGRES = ("postgresql://", "postgres://")
 WORLD_FOLDER = "world"
 WORLD_CLOCK = "clock.json"
 
@@ -38,18 +39,26 @@ def world_path(home: Path) -> Path:
 
 
 def open_home(path: Path, *, is_world: bool) -> Home:
-    """Opens a home, making the folder if it is new. Refused: others can read it, or a clock file points at it.
+    """Opens a home, making the folder if it is new. Refused: `home_not_private`, `clock_not_movable`,
+    `database_url_invalid`, `settings_invalid`.
 
     With `is_world` the home is the sample world's inside `path`.
     """
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
     place = world_path(path) if is_world else path
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    place.mkdir(mode=0o700, exist_ok=True)
     if place.stat().st_mode & 0o077:
         raise Refused.because(
             "home_not_private", f"{place} can be read by others", help=f"Close it first: chmod 700 {place}"
         )
-    url = os.environ.get(DATABASE_VARIABLE)
-    database = url if url and not is_world else str(place / DATABASE_FILE)
+    url = None if is_world else os.environ.get(DATABASE_VARIABLE)
+    if url and not url.startswith(_POSTGRES):
+        raise Refused.because(
+            "database_url_invalid",
+            f"{DATABASE_VARIABLE} is no postgresql:// URL",
+            help="Write it as postgresql://user@host/database, or unset it to use the file in the home.",
+        )
+    database = url or str(place / DATABASE_FILE)
     return Home(
         path=place,
         is_world=is_world,

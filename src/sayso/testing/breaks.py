@@ -4,7 +4,9 @@ A break is (file, exact old text, new text, test ids), written in `tests/breaks/
 import hook that hands Python the changed source of that one file; the working tree is never touched. An old text that
 is not found exactly once is an error, so that a break cannot quietly stop meaning anything.
 
-Run as `python -m sayso.testing.breaks [--changed-since REV] [--tenth N] [ID ...]`.
+A test that fails anyway would seem to catch everything, so the named tests must first pass without any break.
+
+Run as `python -m sayso.testing.breaks [--changed-since REV] [--tenth N] [--suite-passed] [ID ...]`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -30,6 +34,7 @@ __all__ = ("BREAK_VARIABLE", "Break", "apply_from_environment", "changed_source"
 BREAK_VARIABLE = "SAYSO_TEST_BREAK"
 _FOLDER = "tests/breaks"
 _PYTEST_FAILED = 1
+_FAILED = 3
 
 
 class Break(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -118,12 +123,27 @@ def apply_from_environment(root: Path) -> None:
     sys.meta_path.insert(0, _Hook(path, changed_source(root, each)))
 
 
+def _pytest(root: Path, break_id: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs tests under a break, or under none where `break_id` is empty."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    environment = {**os.environ, BREAK_VARIABLE: break_id, "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False, text=True)
+
+
+def _failures(root: Path, chosen: Sequence[Break]) -> list[str]:
+    """What pytest says of the named tests that do not pass without any break; nothing when all do."""
+    if not chosen:
+        return []
+    done = _pytest(root, "", "-rfE", "--tb=no", *dict.fromkeys(test for each in chosen for test in each.tests))
+    if done.returncode == 0:
+        return []
+    lines = (done.stderr + done.stdout).splitlines()
+    return [line for line in lines if line.startswith(("FAILED ", "ERROR"))] or lines[-1:]
+
+
 def _is_caught(root: Path, each: Break) -> bool:
     """Whether a named test fails under the break. A run that could not even collect proves nothing."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *each.tests]
-    environment = {**os.environ, BREAK_VARIABLE: each.id, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)
-    return done.returncode == _PYTEST_FAILED
+    return _pytest(root, each.id, "-x", *each.tests).returncode == _PYTEST_FAILED
 
 
 def _changed_files(root: Path, since: str) -> set[str]:
@@ -147,22 +167,44 @@ def _chosen(root: Path, options: argparse.Namespace) -> Iterable[Break]:
     ]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the breaks asked for; 0 when every one is caught, 1 when one is not."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Take rules away one by one and see that a named test fails.")
     parser.add_argument("ids", nargs="*", help="only these breaks")
     parser.add_argument("--changed-since", metavar="REV", help="those whose file or test changed since REV")
     parser.add_argument("--tenth", type=int, metavar="N", help="and the N-th tenth of all, so that all come round")
-    options = parser.parse_args(arguments)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="how many side by side")
+    parser.add_argument(
+        "--suite-passed",
+        action="store_true",
+        help="the whole suite has just passed here, so do not run the tests without a break first",
+    )
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the breaks asked for; 0 when every one is caught, 1 when one is not, 3 when a test fails without any."""
+    options = _parser().parse_args(arguments)
     root = Path.cwd()
-    missed = []
     chosen = list(_chosen(root, options))
-    for number, each in enumerate(chosen, 1):
-        caught = _is_caught(root, each)
-        sys.stdout.write(f"[{number}/{len(chosen)}] {'caught' if caught else 'MISSED'}  {each.id}: {each.rule}\n")
-        sys.stdout.flush()
-        if not caught:
-            missed.append(each.id)
+    if not options.suite_passed and (failures := _failures(root, chosen)):
+        sys.stdout.write("".join(f"{line}\n" for line in failures))
+        sys.stdout.write("breaks: none was tried, because these tests do not pass even without a break\n")
+        return _FAILED
+    return _judge(root, chosen, options.jobs)
+
+
+def _judge(root: Path, chosen: Sequence[Break], jobs: int) -> int:
+    """Tries each break and tells what became of it; 0 when every one is caught, else 1."""
+    missed = []
+    # Each break is a process of its own, so they run side by side; what is told comes in order.
+    with ThreadPoolExecutor(jobs) as pool:
+        for number, (each, caught) in enumerate(
+            zip(chosen, pool.map(partial(_is_caught, root), chosen), strict=True), 1
+        ):
+            sys.stdout.write(f"[{number}/{len(chosen)}] {'caught' if caught else 'MISSED'}  {each.id}: {each.rule}\n")
+            sys.stdout.flush()
+            if not caught:
+                missed.append(each.id)
     sys.stdout.write(f"breaks: {len(chosen) - len(missed)} caught, {len(missed)} missed\n")
     return 1 if missed else 0
 

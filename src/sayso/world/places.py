@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-__all__ = ("START", "clock_file", "host_folder", "lock_file", "ports_file", "world_folder")
+__all__ = ("START", "clock_file", "host_folder", "lock_file", "make_world_folder", "ports_file", "world_folder")
 
 START: Final = datetime(2026, 10, 13, 13, 0, tzinfo=UTC)
 """Tuesday 13 October 2026, 9:00 in Toronto: when every world begins (SCH-377)."""
@@ -21,6 +21,14 @@ START: Final = datetime(2026, 10, 13, 13, 0, tzinfo=UTC)
 def world_folder(home: Path) -> Path:
     """The world of a home."""
     return home / "world"
+
+
+def make_world_folder(home: Path) -> Path:
+    """The world's folder, made if it is new; it and the home around it are their owner's alone."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = world_folder(home)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
 
 
 def clock_file(home: Path) -> Path:

@@ -33,7 +33,7 @@ __all__ = ("ServedWorld", "find_world", "running_world")
 
 _PASSED_ON = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "LANG", "LC_ALL", "TZDIR", "SAYSO_DEBUG")
 _PORTS_BYTES = 65_536
-_LOOKS = 25
+_PATIENCE = 5.0
 _BETWEEN_LOOKS = 0.2
 
 
@@ -83,11 +83,12 @@ async def running_world(home: Path) -> AsyncIterator[ServedWorld]:
 
 async def _somebody_elses(home: Path, child: Child) -> Mapping[str, str]:
     """Two processes may start one world at the same moment: one of them serves it, the other finds it serving."""
-    for _ in range(_LOOKS):
-        found = await find_world(home)
-        if found is not None:
-            return found
-        await anyio.sleep(_BETWEEN_LOOKS)
+    with anyio.move_on_after(_PATIENCE):
+        while True:
+            found = await find_world(home)
+            if found is not None:
+                return found
+            await anyio.sleep(_BETWEEN_LOOKS)
     raise PeerUnreachable(child.name, f"it did not start: {child.stderr_tail.strip()[-500:]}")
 
 

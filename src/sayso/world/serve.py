@@ -21,7 +21,7 @@ from sayso.scheduling.host.returning import keeping_returned
 from sayso.scheduling.host.telling import keeping_told
 from sayso.scheduling.host.tidying import keeping_tidy
 from sayso.world.hosts import open_world
-from sayso.world.places import lock_file, ports_file, world_folder
+from sayso.world.places import lock_file, make_world_folder, ports_file
 from sayso.world.timekeeping import open_clock
 
 __all__ = ("serving_world",)
@@ -34,8 +34,7 @@ async def serving_world(home: Path, *, port_base: int | None = None) -> AsyncIte
     With `port_base` the origins take ports from there on, in their order; otherwise free ones.
     Refused: `world_is_running`, `home_not_private`, `port_in_use`.
     """
-    folder = world_folder(home)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = make_world_folder(home)
     if folder.stat().st_mode & 0o077:
         raise Refused.because(
             "home_not_private", f"{folder} can be read by others", help=f"Close it first: chmod 700 {folder}"

@@ -12,7 +12,7 @@ from sayso.core.clock import FileClock, write_clock_file
 from sayso.core.durations import parse_duration
 from sayso.core.instants import parse_instant
 from sayso.core.refusal import Refused
-from sayso.world.places import START, clock_file, world_folder
+from sayso.world.places import START, clock_file, make_world_folder
 
 __all__ = ("move_clock", "open_clock", "read_move")
 
@@ -21,7 +21,7 @@ def open_clock(home: Path) -> FileClock:
     """The clock of a home's world, which is set to `START` the first time."""
     file = clock_file(home)
     if not file.exists():
-        world_folder(home).mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_world_folder(home)
         write_clock_file(file, START)
     return FileClock(file)
 

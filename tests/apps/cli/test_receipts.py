@@ -276,3 +276,9 @@ def test_it_runs_as_a_program(home: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == "receipts: 5 verified, chain intact"
+
+
+def test_a_key_and_a_checkpoint_are_asked_for_apart(say: Say, tmp_path: Path) -> None:
+    """One of two files would quietly not be written."""
+    code, _, err = say("checkpoint", "--key-out", tmp_path / "key", "--out", tmp_path / "note")
+    assert (code, "without --out" in err) == (2, True)

@@ -223,9 +223,7 @@ async def test_an_assistant_whose_permission_was_taken_back_asks_its_person_agai
     ):
         shop.desk.statuses.ask_through(wire, clock)
         agent = home.guest.agent
-        home.keyapp = KeyApp(
-            home.keys, shop.fetcher, clock, SystemIds(), name="principal", agent=agent, issued=issued
-        )
+        home.keyapp = KeyApp(home.keys, shop.fetcher, clock, SystemIds(), name="principal", agent=agent, issued=issued)
         await home.held()
         await home.operations.release_open_holds()
         (mandate,) = await issued.mandates()

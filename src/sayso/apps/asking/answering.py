@@ -10,7 +10,7 @@ from typing import Protocol
 
 from sayso.apps.asking.person import Person
 from sayso.core.refusal import Refused
-from sayso.governance.consent import Answer
+from sayso.governance.consent import Answer, Mode
 from sayso.scheduling.keyapp.app import KeyApp, Shown
 
 __all__ = ("Tells", "answer_question")
@@ -34,7 +34,9 @@ async def answer_question(kind: str, document: bytes, key_app: KeyApp, person: P
         shown = await key_app.present(kind, document)
         if kind != "management" and not await person.agrees(shown):
             return Answer(granted=False, document=None, reason="the person said no")
-        signed = await _sign(key_app, shown, person)
+        # Nobody is asked about managing what they just booked, and the signature says so.
+        mode: Mode = "preapproved" if kind == "management" else person.mode
+        signed = await _sign(key_app, shown, person, mode)
     except Refused as refused:
         tells.not_signed(str(refused))
         return Answer(granted=False, document=None, reason=refused.refusal.code)
@@ -42,10 +44,10 @@ async def answer_question(kind: str, document: bytes, key_app: KeyApp, person: P
     return Answer(granted=True, document=signed, reason=None)
 
 
-async def _sign(key_app: KeyApp, shown: Shown, person: Person) -> str:
+async def _sign(key_app: KeyApp, shown: Shown, person: Person, mode: Mode) -> str:
     try:
-        return await key_app.issue(shown, person.mode)
+        return await key_app.issue(shown, mode)
     except Refused as refused:
         if refused.refusal.reason != "locked" or not await person.unlock():
             raise
-    return await key_app.issue(shown, person.mode)
+    return await key_app.issue(shown, mode)

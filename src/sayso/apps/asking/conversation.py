@@ -44,6 +44,10 @@ class Outcome(Enum):
     """The assistant needs an answer before it can do anything."""
     REFUSED = "refused"
     """Somebody said no, or it is impossible; nothing was agreed."""
+    STOPPED = "stopped"
+    """The person stopped it."""
+    FAILED = "failed"
+    """It broke on our side."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):

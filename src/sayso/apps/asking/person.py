@@ -1,25 +1,28 @@
 """The person at the surface: who says yes, and in which manner.
 
-A terminal person sees the key app's text whole and answers; Enter, end of input and anything but yes are no. A
-preapproved person answered beforehand with a flag, and the signed document says so (`preapproved`, never
-`human_present`).
+Somebody at a terminal sees the key app's text whole and answers; Enter, end of input and anything but yes are no. What
+they sign says `human_present`. A flag, a script or a pipe that answers says `preapproved` and never more, because
+nobody can tell whether a person saw the text (spec scheduling, 15.5).
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol, TextIO
 
 import anyio.to_thread
 
+from sayso.apps.asking.keyboard import Keyboard
 from sayso.apps.asking.plain_text import plain
 from sayso.core.refusal import Refused
 from sayso.governance.consent import Mode
 from sayso.scheduling.keyapp.app import Shown
 from sayso.store.vault import Vault
 
-__all__ = ("Person", "PreapprovedPerson", "TerminalPerson")
+__all__ = ("AskPassphrase", "Person", "PreapprovedPerson", "TypingPerson")
+
+AskPassphrase = Callable[[], Awaitable[str | None]]
+"""Asks on the person's own terminal; None where there is none."""
 
 _TITLES = {
     "limits": "Your assistant asks for these limits:",
@@ -52,11 +55,11 @@ class Person(Protocol):
 
 
 class PreapprovedPerson:
-    """Somebody who said yes beforehand. `passphrase` opens locked keys without a prompt."""
+    """Somebody who said yes beforehand."""
 
     mode: Mode = "preapproved"
 
-    def __init__(self, vault: Vault, out: TextIO, passphrase: Callable[[], str | None]) -> None:
+    def __init__(self, vault: Vault, out: TextIO, passphrase: AskPassphrase) -> None:
         self._vault = vault
         self._out = out
         self._passphrase = passphrase
@@ -68,34 +71,28 @@ class PreapprovedPerson:
         return shown.identity.is_verified
 
     async def unlock(self) -> bool:
-        secret = await anyio.to_thread.run_sync(self._passphrase, abandon_on_cancel=True)
+        secret = await self._passphrase()
         return secret is not None and await _opens(self._vault, secret)
 
     async def reply(self, question: str) -> str | None:
         return None
 
 
-class TerminalPerson:
-    """Somebody at a terminal, or at the other end of a pipe. `read` gives the next line, the empty text at its end."""
+class TypingPerson:
+    """Somebody who types: a person at a terminal, or a pipe that plays one and is recorded as such."""
 
-    mode: Mode = "human_present"
-
-    def __init__(
-        self,
-        vault: Vault,
-        out: TextIO,
-        passphrase: Callable[[], str | None],
-        read: Callable[[], str] = sys.stdin.readline,
-        *,
-        converses: bool = True,
-    ) -> None:
+    def __init__(self, vault: Vault, out: TextIO, passphrase: AskPassphrase, keyboard: Keyboard) -> None:
         self._vault = vault
         self._out = out
         self._passphrase = passphrase
-        self._read = read
-        self._converses = converses
+        self._keyboard = keyboard
+
+    @property
+    def mode(self) -> Mode:
+        return "human_present" if self._keyboard.is_persons else "preapproved"
 
     async def agrees(self, shown: Shown) -> bool:
+        self._keyboard.forget()
         _show(self._out, shown)
         if not shown.identity.is_verified:
             self._out.write("Who this is could not be verified, so it is not signed.\n")
@@ -104,7 +101,7 @@ class TerminalPerson:
 
     async def unlock(self) -> bool:
         for _ in range(_TRIES):
-            secret = await anyio.to_thread.run_sync(self._passphrase, abandon_on_cancel=True)
+            secret = await self._passphrase()
             if not secret:
                 return False
             if await _opens(self._vault, secret):
@@ -113,15 +110,16 @@ class TerminalPerson:
         return False
 
     async def reply(self, question: str) -> str | None:
-        if not self._converses:
+        if not self._keyboard.is_persons:
             return None
+        self._keyboard.forget()
+        self._out.write(f"\n{plain(question)}\n")
         return (await self._ask("> ")).strip() or None
 
     async def _ask(self, prompt: str) -> str:
         self._out.write(prompt)
         self._out.flush()
-        # Reading blocks; the thread is left behind when the person presses Ctrl-C instead of answering.
-        line = await anyio.to_thread.run_sync(self._read, abandon_on_cancel=True)
+        line = await self._keyboard.line()
         if not line.endswith("\n"):
             self._out.write("\n")
         return line

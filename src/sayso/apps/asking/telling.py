@@ -28,7 +28,7 @@ _DOING = {
 _SIGNED = {
     "limits": "Signed: the limits.",
     "offer": "Signed: this exact offer.",
-    "management": "Signed: the assistant may cancel or move this booking until it is over.",
+    "management": "Signed for you, without asking, since it only lets the assistant cancel or move what you booked:",
 }
 
 
@@ -50,6 +50,9 @@ class TerminalTelling:
 
     def signed(self, shown: Shown) -> None:
         self._line(_SIGNED.get(shown.kind, "Signed."))
+        if shown.kind == "management":
+            # Nobody was asked about this one, so it is shown whole here.
+            self._line(f"    {shown.text}")
 
     def not_signed(self, why: str) -> None:
         self._line(f"Not signed: {why}")

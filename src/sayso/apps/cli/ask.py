@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import sys
-from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-import anyio
 import click
 
-from sayso.apps.asking.conversation import Conversation, Ending, Outcome, Telling
-from sayso.apps.asking.person import Person, PreapprovedPerson, TerminalPerson
+from sayso.apps.asking.conversation import Ending, Outcome
 from sayso.apps.asking.plain_text import plain
+from sayso.apps.asking.session import converse
 from sayso.apps.asking.telling import TerminalTelling
 from sayso.apps.cli.logs import log_to_stderr
 from sayso.apps.cli.main import DONE, REFUSED
 from sayso.apps.cli.options import home_option, json_option, world_option
-from sayso.apps.cli.passphrase import read_passphrase
-from sayso.apps.house import LOOP, House, Wishes, open_hub
+from sayso.apps.cli.persons import person_at
+from sayso.apps.cli.running import Stopped, run_until_stopped
+from sayso.apps.house import Wishes
 from sayso.apps.place import open_place
-from sayso.control.client.local import LocalClient
 from sayso.core import strictjson
-from sayso.ledger.rules.kinds import declare
-from sayso.ledger.rules.record import Draft
-from sayso.proof.hashes import sha256_b64u
 
-__all__ = ("ask", "converse")
-
-ASKED = declare("ask.requested", "The person asked for something in their own words; the hash of the words.")
-ENDED = declare("ask.ended", "What became of a request, and whether anything was left held.")
-_CLEAN_UP_SECONDS = 10
+__all__ = ("ask",)
 
 
 @click.command()
@@ -54,68 +43,24 @@ def ask(text: tuple[str, ...], home: Path, world: bool, yes: bool, limits_only: 
       sayso ask Cancel my haircut
     """
     words = " ".join(text).strip()
-    if not words:
+    if not words or not _is_text(words):
         raise click.UsageError('Say what you want: sayso ask "Book a haircut tomorrow after 3"')
     log_to_stderr()
     out = sys.stderr if as_json else sys.stdout
     wishes = Wishes(limits_only=limits_only)
 
-    async def run() -> int:
+    async def run() -> tuple[Ending, int]:
         async with open_place(home, is_world=world, wishes=wishes, told=out) as house:
-            person = _person(house, out, yes=yes)
-            ending = await converse(house, words, person, TerminalTelling(out))
-            receipts = (await house.ledger.standing()).records
-        _print_ending(ending, receipts, as_json=as_json)
-        return DONE if ending.outcome is Outcome.DONE else REFUSED
+            ending = await converse(house, words, person_at(house, out, yes=yes), TerminalTelling(out))
+            return ending, (await house.ledger.standing()).records
 
-    return _run_until_stopped(run)
-
-
-def _person(house: House, out: TextIO, *, yes: bool) -> Person:
-    def passphrase() -> str | None:
-        return read_passphrase("Passphrase of your keys: ")
-
-    if yes:
-        return PreapprovedPerson(house.vault, out, passphrase)
-    return TerminalPerson(house.vault, out, passphrase, converses=sys.stdin.isatty())
-
-
-async def converse(house: House, words: str, person: Person, telling: Telling) -> Ending:
-    """One request from the person's words to its end, with its receipts; a question back is answered where possible.
-
-    When it is stopped in between, the run is cancelled, what is held is given back, and the receipts say so.
-    """
-    await house.ledger.append(
-        Draft(kind=ASKED, actor=house.principal, inputs_sha256=sha256_b64u(words.encode()), body={"mode": person.mode})
-    )
-    async with _conversation(house, person, telling) as conversation:
-        try:
-            ending = await conversation.say(words)
-            while ending.outcome is Outcome.ASKS and (more := await person.reply(ending.text)) is not None:
-                ending = await conversation.say(more)
-        except (asyncio.CancelledError, KeyboardInterrupt):
-            with anyio.CancelScope(shield=True), anyio.move_on_after(_CLEAN_UP_SECONDS):
-                await conversation.cancel()
-                released = await house.operations.release_open_holds()
-                await _end(house, "stopped", len(released))
-            raise
-    released = await house.operations.release_open_holds()
-    await _end(house, ending.outcome.value, len(released))
-    await house.sign_checkpoint()
-    return ending
-
-
-async def _end(house: House, outcome: str, released: int) -> None:
-    await house.ledger.append(
-        Draft(kind=ENDED, actor=house.guest.agent, body={"outcome": outcome, "released": released})
-    )
-
-
-@contextlib.asynccontextmanager
-async def _conversation(house: House, person: Person, telling: Telling) -> AsyncIterator[Conversation]:
-    async with open_hub(house) as hub, LocalClient(hub, ids=house.ids) as client:
-        session = await client.open(LOOP)
-        yield Conversation(client, session.session_id, house.key_app, person, telling)
+    try:
+        ending, receipts = run_until_stopped(run)
+    except Stopped:
+        out.write("\nStopped before anything was asked of anybody.\n")
+        return REFUSED
+    _print_ending(ending, receipts, as_json=as_json)
+    return DONE if ending.outcome is Outcome.DONE else REFUSED
 
 
 def _print_ending(ending: Ending, receipts: int, *, as_json: bool) -> None:
@@ -131,10 +76,10 @@ def _print_ending(ending: Ending, receipts: int, *, as_json: bool) -> None:
     sys.stdout.buffer.write(strictjson.encode(done) + b"\n")
 
 
-def _run_until_stopped(run: Callable[[], Any]) -> int:
+def _is_text(words: str) -> bool:
+    """Whether the arguments were text; bytes that are none arrive as half characters."""
     try:
-        code: int = asyncio.run(run())
-    except KeyboardInterrupt:
-        click.echo("\nStopped. Nothing was booked, and nothing is held.", err=True)
-        return REFUSED
-    return code
+        words.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

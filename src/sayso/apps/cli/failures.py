@@ -7,6 +7,7 @@ import sys
 
 from sayso.apps.cli.main import NOT_STARTED, REFUSED
 from sayso.core.refusal import Corrupt, PeerRefused, PeerUnreachable, Refused
+from sayso.store.failures import Unavailable
 
 __all__ = ("say_failure",)
 
@@ -17,6 +18,8 @@ _BEFORE_ANYTHING = frozenset(
         "clock_not_movable",
         "config_invalid",
         "database_newer",
+        "database_url_invalid",
+        "file_not_private",
         "home_not_private",
         "location_not_understood",
         "no_host",
@@ -38,6 +41,9 @@ def say_failure(failure: Exception) -> int:
     while isinstance(failure, ExceptionGroup) and len(failure.exceptions) == 1:
         # A task group wraps what ended it; one failure is told as itself.
         failure = failure.exceptions[0]
+    if isinstance(failure, Unavailable):
+        sys.stderr.write(f"The database does not answer: {failure.why}. Nothing was changed.\n")
+        return NOT_STARTED
     if isinstance(failure, Refused | PeerRefused | PeerUnreachable):
         sys.stderr.write(f"{_upper(str(failure))}\n")
         started = not isinstance(failure, Refused) or failure.refusal.code not in _BEFORE_ANYTHING
@@ -56,4 +62,6 @@ def say_failure(failure: Exception) -> int:
 
 
 def _upper(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
+    """The sentence with a capital, unless it begins with a path or an address."""
+    first = sentence.partition(" ")[0]
+    return sentence if set(first) & set("/.@:") else sentence[:1].upper() + sentence[1:]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -12,7 +11,6 @@ from typing import Any
 import click
 
 from sayso.apps.asking.by_hand import act_by_hand
-from sayso.apps.asking.person import PreapprovedPerson, TerminalPerson
 from sayso.apps.asking.telling import TerminalTelling
 from sayso.apps.cli.guest_text import act_text
 from sayso.apps.cli.logs import log_to_stderr
@@ -25,7 +23,8 @@ from sayso.apps.cli.options import (
     world_option,
     yes_option,
 )
-from sayso.apps.cli.passphrase import read_passphrase
+from sayso.apps.cli.persons import person_at
+from sayso.apps.cli.running import Stopped, run_until_stopped
 from sayso.apps.house import Wishes
 from sayso.apps.place import open_place
 from sayso.core import strictjson
@@ -64,20 +63,16 @@ def _act(
     given = {key: value for key, value in arguments.items() if value is not None}
     out = sys.stderr if as_json else sys.stdout
 
-    def passphrase() -> str | None:
-        return read_passphrase("Passphrase of your keys: ")
-
     async def run() -> Done:
         wishes = Wishes(limits_only=limits_only)
         async with open_place(home, is_world=world, wishes=wishes, told=out, resolve=entries) as house:
-            kind = PreapprovedPerson if yes else TerminalPerson
-            done = await act_by_hand(house, kind(house.vault, out, passphrase), TerminalTelling(out), name, given)
+            done = await act_by_hand(house, person_at(house, out, yes=yes), TerminalTelling(out), name, given)
             await house.sign_checkpoint()
         return done
 
     try:
-        done = asyncio.run(run())
-    except KeyboardInterrupt:
+        done = run_until_stopped(run)
+    except Stopped:
         click.echo("\nStopped. What was held ends by itself; see it: sayso guest show", err=True)
         return REFUSED
     if as_json:

@@ -36,7 +36,12 @@ def run() -> NoReturn:
         # Answered before the option parser is even imported: this is what scripts and prompts call most.
         sys.stdout.write(f"sayso {__version__}\n")
         raise SystemExit(DONE)
-    raise SystemExit(_run_group())
+    try:
+        code = _run_group()
+    except KeyboardInterrupt:
+        # Before the command took charge of interrupts: nothing was begun.
+        code = REFUSED
+    raise SystemExit(code)
 
 
 def _run_group() -> int:

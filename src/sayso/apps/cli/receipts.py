@@ -145,6 +145,8 @@ def checkpoint(home: Path | None, is_world: bool, name: str | None, out: Path | 
     from sayso.apps.cli.receipt_log import open_log, public_key, signing_key
     from sayso.proof.note import write_verifier_key
 
+    if out is not None and key_out is not None:
+        raise click.UsageError("--key-out writes the key and signs nothing: give it without --out")
     with open_log(home, is_world=is_world, name=name) as log:
         if key_out is not None:
             key_out.write_text(f"{write_verifier_key(log.ledger.log, public_key(log))}\n", encoding="utf-8")

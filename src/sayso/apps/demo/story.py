@@ -14,7 +14,7 @@ from typing import TextIO
 
 from sayso.apps.asking.conversation import Ending, Outcome
 from sayso.apps.asking.person import PreapprovedPerson
-from sayso.apps.cli.ask import converse
+from sayso.apps.asking.session import converse
 from sayso.apps.cli.receipt_text import verdict_text
 from sayso.apps.demo.trace import Trace
 from sayso.apps.house import House, Wishes
@@ -72,11 +72,16 @@ def _opening(trace: Trace, home: Path) -> None:
 async def _run(house: House, trace: Trace, words: str) -> Ending:
     trace.heading(f"{SAM.name}")
     trace.say(words)
-    person = PreapprovedPerson(house.vault, io.StringIO(), lambda: None)
+    person = PreapprovedPerson(house.vault, io.StringIO(), _no_passphrase)
     ending = await converse(house, words, person, trace)
     trace.heading("What the assistant says")
     trace.say(ending.text)
     return ending
+
+
+async def _no_passphrase() -> str | None:
+    """The world's keys are not locked."""
+    return None
 
 
 async def _mandates(house: House, trace: Trace) -> None:

@@ -86,9 +86,7 @@ class HostClient:
     async def leave_waitlist(self, entry_id: str, ask: LeaveRequest) -> WaitlistEntry:
         return await self._change(f"/waitlist/{entry_id}/leave", ask, WaitlistEntry)
 
-    async def _read(
-        self, method: str, path: str, answer: type[T], body: bytes = b"", mandate: str | None = None
-    ) -> T:
+    async def _read(self, method: str, path: str, answer: type[T], body: bytes = b"", mandate: str | None = None) -> T:
         headers = (_VERSION,) if mandate is None else (_VERSION, (MANDATE_HEADER, mandate))
         response = await self._signed.send(method, self._base + path, body, extra_headers=headers)
         return self._answer(response, answer, 200)

@@ -138,9 +138,7 @@ async def checked_receipt(
 ) -> VerifiedReceipt:
     """The receipt of an answer, proved against the contract it should stand on."""
     host = document.host
-    receipt = await guest.documents.checked(
-        host, lambda found: verify_receipt(settled.receipt, found, settled.booking)
-    )
+    receipt = await guest.documents.checked(host, lambda found: verify_receipt(settled.receipt, found, settled.booking))
     contract = await guest.documents.checked(host, lambda found: verify_offer(offer, found, is_new=False))
     check_receipt_matches(receipt, contract, expected)
     return receipt

@@ -140,9 +140,7 @@ async def ask_key_app(
 ) -> Literal["taken", "returned", "refused", "unavailable"]:
     """Takes or gives back one unit. Whatever goes wrong is `unavailable`."""
     now = clock.now()
-    asked = ClaimRequestClaims(
-        iss=host, mandate=shared.mandate_sha256, unit=shared.hold_id, act=act, iat=epoch(now)
-    )
+    asked = ClaimRequestClaims(iss=host, mandate=shared.mandate_sha256, unit=shared.hold_id, act=act, iat=epoch(now))
     body = strictjson.encode(ClaimAsk(request=pen.sign_claim(asked)))
     try:
         response = await fetcher.request(

@@ -74,9 +74,7 @@ def named_host(kind: str, data: bytes) -> str:
     raise refused("document_invalid", f"This key app knows no question of the kind {kind[:40]!r}.")
 
 
-def limits_mandate(
-    data: bytes, document: Discovery | None, now: datetime, *, revocable: bool = False
-) -> Prepared:
+def limits_mandate(data: bytes, document: Discovery | None, now: datetime, *, revocable: bool = False) -> Prepared:
     """The buying mandate of a draft. With no document the text says so, and what it prepares is not signed."""
     try:
         draft = strictjson.decode(data, LimitsDraft)

@@ -128,9 +128,7 @@ class Issued:
                 help=f"It ends at {found.expires.isoformat()}. Cancel what was booked under it instead.",
             )
         await self._store.unit(
-            lambda unit: unit.execute(
-                _REVOKE, {"of_owner": self._owner, "of_jti": jti, "revoked_us": micros(unit.now)}
-            )
+            lambda unit: unit.execute(_REVOKE, {"of_owner": self._owner, "of_jti": jti, "revoked_us": micros(unit.now)})
         )
         return next(each for each in await self.mandates() if each.claims.jti == jti)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sayso.core import strictjson
 from sayso.core.refusal import Corrupt, Refused
@@ -28,6 +28,10 @@ class Assistant:
     guest: Guest
     principal: str
     limits_only: bool = False
+    signed_here: set[str] = field(default_factory=set)
+    """The limits signed since this assistant was opened, and not taken back by a no. Only these are used again without
+    asking: whoever opens another one, with whatever wishes, asks the person anew.
+    """
 
     async def keep(self, answer: Answer, expected: Expected) -> KeptMandate:
         """The mandate an answer carries, kept and receipted once. Refused as `evidence.taken`."""
@@ -35,6 +39,7 @@ class Assistant:
         kept, mandate = taken(answer, expected, principal=self.principal, agent=guest.agent, now=guest.clock.now())
         if await guest.book.mandate(kept.jti) is None:
             await guest.book.keep_mandate(kept, guest.notes.mandate(kept, mandate.claims))
+        self.signed_here.add(kept.jti)
         return kept
 
     async def signed(self, consent: Consent | None) -> KeptMandate:

@@ -108,6 +108,8 @@ class SchedulingConsent:
             total=all_in(wanted.service, document.taxes),
         )
         for kept in await self._book.mandates("buying", document.host):
+            if kept.jti not in self._assistant.signed_here:
+                continue
             with contextlib.suppress(Refused):
                 # Its status is the host's to ask.
                 mandate = replace(verify_mandate(kept.token), standing="not_asked")
@@ -155,7 +157,8 @@ class SchedulingConsent:
             return await self._agreed(booking)
         if hold.state != "held" or hold.expires <= self._assistant.guest.clock.now():
             raise refused("no_hold", "That hold is over: it was given back, or it ran out.")
-        if self._assistant.limits_only and document.policies.closed_mandate == "never":
+        may_skip = document.policies.closed_mandate == "never" and hold.mandate in self._assistant.signed_here
+        if self._assistant.limits_only and may_skip:
             return await self._by_limits(hold)
         for kept in await self._book.mandates("closed", hold.host, hold.offer_sha256):
             return consent_of(kept)
@@ -181,6 +184,8 @@ class SchedulingConsent:
         try:
             return consent_of(await self._assistant.keep(answer, expected_offer(hold.host, hold.offer_sha256)))
         except Refused:
+            # A no to the offer is a no to the limits it was held under: what comes next is asked from the start.
+            self._assistant.signed_here.discard(hold.mandate)
             await give_back(self._assistant.guest, document, hold)
             raise
 

@@ -36,11 +36,7 @@ class Expected:
 
     def is_met_by(self, claims: MandateClaims) -> bool:
         """Whether the claims are these terms and no others. A status is the person's to add: it takes back, no more."""
-        return (
-            claims.aud == self.host
-            and claims.scope == self.scope
-            and claims.constraints == self.constraints
-        )
+        return claims.aud == self.host and claims.scope == self.scope and claims.constraints == self.constraints
 
 
 def expected_limits(draft: LimitsDraft, subject: str) -> Expected:

@@ -24,7 +24,7 @@ keyapp_mandate = Table(
     Column("expires_us", BigInteger, nullable=False),
     Column("revoked_us", BigInteger),
     PrimaryKeyConstraint("owner", "jti"),
-    Index("ix_keyapp_mandate_handle", "handle", unique=True),
+    Index("ix_keyapp_mandate_handle", "handle"),
 )
 
 keyapp_unit = Table(

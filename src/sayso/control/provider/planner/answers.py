@@ -14,7 +14,7 @@ from sayso.control.provider.planner.language.intent import books_firmly, cancels
 from sayso.control.provider.planner.language.numbers import ORDINAL, read_number, read_ordinal
 from sayso.control.provider.planner.language.sheet import tidy
 from sayso.control.provider.planner.language.understand import understand
-from sayso.control.provider.planner.language.understood import Intent, Problem, TimeWindow, Understood
+from sayso.control.provider.planner.language.understood import DENIALS, Intent, Problem, TimeWindow, Understood
 from sayso.control.provider.planner.matching import name_words
 from sayso.control.provider.planner.request import Request, Setting, other_half
 from sayso.control.provider.planner.steps import Choice, Say, Topic
@@ -34,7 +34,7 @@ _MOVE = re.compile(r"\bmov|\breschedul|\bchange|\bother time|\bpostpone|\bshift"
 _NEW = re.compile(r"\bnew\b|\bbook|\banother\b|\bsecond\b")
 # How a bare number is to be read, by what was asked about.
 _LEADS = {Topic.DAY: "on the ", Topic.TIME: "at ", Topic.HALF: "at ", Topic.SLOT: "at ", Topic.PRICE: "pay "}
-_FIGURE = re.compile(r"[0-9]+(?:[.,][0-9]{1,2})?(?![0-9])")
+_FIGURE = re.compile(r"(?:-|\b(?:minus|negative) )?\b[0-9][^\s!?]*")
 _POSITION = re.compile(
     r"(?:(?:i'll take|let's do|give me|take|yes|ok|okay|number|option|choice|the)[, ]+)*"
     rf"(?P<place>{ORDINAL}|[1-9]|one|two|three|four|five|last)(?: (?:one|option|slot|time|choice|day|booking))?"
@@ -51,6 +51,9 @@ def next_request(previous: Request | None, said: Say | None, text: str, setting:
         return Request(text=text, seen=seen, is_sure=_is_sure(text))
     if _NO.fullmatch(tidy(text)):
         return replace(previous, is_dropped=True)
+    if DENIALS & seen.problems:
+        # "Not the second one" names the second one, and does not take it.
+        return replace(previous, is_dropped=Problem.CALLED_OFF in seen.problems, is_puzzled=True)
     settled = _settle(previous, said, text, seen, setting)
     if settled is not None:
         return replace(settled, is_puzzled=False)
@@ -61,7 +64,8 @@ def next_request(previous: Request | None, said: Say | None, text: str, setting:
 def _takes_up(previous: Request, seen: Understood) -> bool:
     """Whether "book the two o'clock one" follows an answer about what is free."""
     names_when = bool(seen.times or seen.days)
-    return previous.seen.intent is Intent.DISCOVER and seen.intent is Intent.BOOK and not seen.service and names_when
+    is_booking = seen.intent is Intent.BOOK and not DENIALS & seen.problems
+    return previous.seen.intent is Intent.DISCOVER and is_booking and not seen.service and names_when
 
 
 def _is_sure(text: str) -> bool:
@@ -190,7 +194,7 @@ def _admits(window: TimeWindow, start: datetime) -> bool:
 def _merge(request: Request, topic: Topic, text: str, seen: Understood, setting: Setting) -> Request | None:
     """The wish with what the words add to it; None where they add nothing."""
     if topic in _LEADS and not _tells(seen):
-        bare = _FIGURE.search(text) if topic is Topic.PRICE else None
+        bare = _FIGURE.search(tidy(text)) if topic is Topic.PRICE else None
         seen = understand(_LEADS[topic] + (bare[0] if bare else text), setting.now, setting.zone)
     if not _tells(seen) and not (topic is Topic.SERVICE and seen.words):
         return None
@@ -209,12 +213,16 @@ def _merge(request: Request, topic: Topic, text: str, seen: Understood, setting:
 
 
 def _tells(seen: Understood) -> bool:
-    told = (seen.days, seen.times, seen.price, seen.soonest, seen.shift, seen.done_by, seen.host, seen.problems)
+    told = (seen.days, seen.times, seen.price, seen.soonest, seen.shift, seen.done_by, seen.host, seen.problems,
+            seen.not_days)  # fmt: skip
     return any(told)
 
 
 def _with_when(request: Request, seen: Understood) -> Request:
-    """The wish with new days and times where the words name any."""
+    """The wish with new days and times where the words name any. A day once ruled out is only back when it is named."""
+    named = seen.days if seen.not_days.isdisjoint(seen.days) and len(seen.days) == 1 else ()
+    not_days = (request.seen.not_days | seen.not_days).difference(named)
+    request = replace(request, seen=replace(request.seen, not_days=not_days))
     on_days = seen.problems - {Problem.AM_PM, Problem.PRICE}
     if seen.days or (on_days and not seen.times):
         request = request.with_days(seen.days, on_days)

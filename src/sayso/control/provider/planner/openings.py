@@ -69,6 +69,7 @@ def wanted_of(request: Request, offer: ServiceAt, today: date) -> Wanted | None:
     """When the wish is for; None where it names no day."""
     seen = request.seen
     days = seen.days or (tuple(today + timedelta(days=n) for n in range(_SOON_DAYS)) if seen.soonest else ())
+    days = tuple(day for day in days if day not in seen.not_days)
     if not days:
         return None
     windows = seen.times or _ANY

@@ -23,6 +23,7 @@ from sayso.control.provider.planner.owning import cancel, tell_status
 from sayso.control.provider.planner.request import Request, Setting
 from sayso.control.provider.planner.rescheduling import move
 from sayso.control.provider.planner.steps import Call, Say, Step, refused
+from sayso.control.provider.planner.telling_no import find_denial
 
 __all__ = ("INTRODUCTION", "plan")
 
@@ -63,6 +64,8 @@ def plan(messages: Sequence[Message], tools: Collection[str], now: datetime, zon
 def _decide(request: Request, turn: Turn, setting: Setting) -> Step:
     if request.is_dropped:
         return refused(_DROPPED)
+    if denial := find_denial(request):
+        return denial
     flow = _FLOWS.get(request.seen.intent)
     if flow is None:
         return refused(INTRODUCTION)

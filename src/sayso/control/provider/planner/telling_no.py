@@ -6,15 +6,37 @@ from __future__ import annotations
 
 from sayso.control.provider.planner.conversation import Fact
 from sayso.control.provider.planner.found import read_no
-from sayso.control.provider.planner.language.understood import Problem
+from sayso.control.provider.planner.language.understood import Intent, Problem
 from sayso.control.provider.planner.request import Request, Setting
 from sayso.control.provider.planner.spoken import sentence, spoken_day, spoken_list, spoken_window
-from sayso.control.provider.planner.steps import Choice, Say, Topic, asks, refused
+from sayso.control.provider.planner.steps import Choice, Outcome, Say, Topic, asks, refused
 
-__all__ = ("SAID_NO", "UNREACHABLE", "find_trouble", "no_of")
+__all__ = ("SAID_NO", "UNREACHABLE", "find_denial", "find_trouble", "no_of")
 
 UNREACHABLE = frozenset(("host_unreachable", "peer_unreachable", "PEER_UNREACHABLE", "UNREACHABLE"))
 SAID_NO = frozenset(("consent_refused", "CONSENT_REFUSED", "permission_denied"))
+
+
+_NOTHING = "On these words I have booked, moved and cancelled nothing."
+
+
+def find_denial(request: Request) -> Say | None:
+    """What to say to a message that asks for nothing to be done, or may ask it; no tool is called on one."""
+    problems = request.seen.problems
+    if Problem.CALLED_OFF in problems:
+        return refused(f"All right, I leave it. {_NOTHING}")
+    if request.seen.intent is Intent.UNKNOWN:
+        return None
+    if Problem.UNDECIDED in problems:
+        return Say(
+            f"Whether to do it is for you to say. {_NOTHING} If you want it, tell me what to do and when.", Outcome.ASKS
+        )
+    if Problem.DENIED in problems:
+        return Say(
+            f"You say what is not to be, and I cannot tell what that leaves. {_NOTHING} What is it you do want?",
+            Outcome.ASKS,
+        )
+    return None
 
 
 def find_trouble(request: Request, setting: Setting) -> Say | None:

@@ -20,6 +20,7 @@ __all__ = (
     "CANCELS_FIRMLY",
     "CANNOT",
     "INSTEAD",
+    "MAY_CANCEL",
     "MOVES",
     "NO_CANCEL",
     "OTHER_TIME",
@@ -53,6 +54,9 @@ CANCELS_FIRMLY = _any(
     rf"\b(?:delete|remove|drop|scratch|undo|withdraw) (?:it|(?:my|the|that) (?:[\w ]|{WHEN}){{0,40}}?{_BOOKING})\b",
     rf"\b(?:don't|do not|dont|doesn't|won't|no) {_NEED}\b.*\b(?:any ?more|any longer|after all|booking|appointment)\b",
     rf"\bno longer {_NEED}\b",
+)
+MAY_CANCEL = re.compile(
+    r"\b(?:can|could|may|might|am) i (?:\w+ ){0,3}?cancel|\bis (?:it|there) (?:[\w ]{1,30} )?(?:to|of) cancel"
 )
 # Somebody who cannot come may want to cancel or to move.
 _UNABLE = rf"\b(?:{_NOT}|can no longer) (?:be there|make it|make (?:my|the)|come|attend|keep)\b"

@@ -16,7 +16,7 @@ from sayso.control.provider.planner.language.day_readers import DayAtom
 from sayso.control.provider.planner.language.sheet import DAY, Sheet, run_of
 from sayso.control.provider.planner.language.understood import Problem
 
-__all__ = ("DayPhrase", "find_days", "join_days", "mark_groups")
+__all__ = ("DayPhrase", "find_days", "join_days", "mark_groups", "ruled_out")
 
 # How far "after Friday" reaches.
 _OPEN_END = timedelta(days=14)
@@ -205,6 +205,13 @@ def join_days(
     unfit = [phrase.atom for phrase in phrases if phrase.excluded]
     fit = tuple(day for day in whole.dates if not any(_names(atom, day) for atom in unfit))
     return _judge(replace(whole, dates=fit[:_MOST]), today)
+
+
+def ruled_out(phrases: list[DayPhrase], today: date) -> frozenset[date]:
+    """The days named as not suitable, as far ahead as anybody asks for."""
+    unfit = [phrase.atom for phrase in phrases if phrase.excluded]
+    ahead = [today + timedelta(days=n) for n in range(_MOST)]
+    return frozenset(day for day in ahead if any(_names(atom, day) for atom in unfit))
 
 
 def _names(atom: DayAtom, day: date) -> bool:

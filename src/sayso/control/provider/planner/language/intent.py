@@ -6,11 +6,15 @@ The order of the questions decides between cues that meet: "is my booking cancel
 
 from __future__ import annotations
 
+import re
+
 from sayso.control.provider.planner.language import cues
 from sayso.control.provider.planner.language.sheet import Sheet
 from sayso.control.provider.planner.language.understood import Intent
 
 __all__ = ("books_firmly", "cancels_firmly", "find_intent", "two_wishes")
+
+_DENIES = re.compile(r"not\b|never\b|n't\b")
 
 
 def find_intent(sheet: Sheet) -> Intent | None:
@@ -19,7 +23,7 @@ def find_intent(sheet: Sheet) -> Intent | None:
     """
     text = sheet.text
     if cues.NO_CANCEL.search(text):
-        return Intent.DISCOVER if "cancel" in text and "not" not in text and "n't" not in text else Intent.UNKNOWN
+        return Intent.DISCOVER if "cancel" in text and not _DENIES.search(text) else Intent.UNKNOWN
     for intent, is_told in _QUESTIONS:
         if is_told(text):
             return intent
@@ -87,5 +91,7 @@ def books_firmly(tidied: str) -> bool:
 
 
 def cancels_firmly(tidied: str) -> bool:
-    """Whether a cancellation is asked for in so many words, and not only said to be unable to come."""
-    return bool(cues.CANCELS_FIRMLY.search(tidied))
+    """Whether a cancellation is asked for in so many words, and not only said to be unable to come or asked
+    whether it can be done.
+    """
+    return bool(cues.CANCELS_FIRMLY.search(tidied)) and not cues.MAY_CANCEL.search(tidied)

@@ -36,9 +36,9 @@ _WORDS = {"dollar": "$", "dollars": "$", "buck": "$", "bucks": "$", "euro": "EUR
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """An amount of money as written; `currency` as in `Price`."""
+    """An amount of money as written; `currency` as in `Price`. Without a value it is none that anybody could pay."""
 
-    value: Decimal
+    value: Decimal | None
     currency: str | None
 
 
@@ -46,7 +46,7 @@ def _any(words: Iterable[str]) -> str:
     return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
 
 
-_DIGITS = r"(?:[0-9]{1,3}(?:[, ][0-9]{3})+(?:\.[0-9]{1,2})?|[0-9]{1,6}(?:[.,][0-9]{1,2})?)(?![0-9])"
+_DIGITS = r"(?:[0-9]{1,3}(?:[, ][0-9]{3})+(?:\.[0-9]{1,2})?|[0-9]{1,7}(?:[.,][0-9]{1,2})?)(?![0-9])"
 _FIGURE = rf"(?:{_DIGITS}|{NUMBER})"
 _BEFORE = rf"(?:(?:{_any(_SYMBOLS)}) ?|(?:{_any(_CODES)}) )"
 _AFTER = rf"(?: ?(?:{_any(_SYMBOLS)})| ?(?:{_any(_CODES)})\b|[ -](?:(?:{_any(_COUNTRIES)}) )?(?:{_any(_WORDS)})\b)"
@@ -98,8 +98,31 @@ _FLOOR = re.compile(rf"\b(?:at least|more than|over|above|minimum(?: of)?|starti
 _PLAIN = re.compile(rf"(?:\b(?:for|at|between|from) )?{_RANGE}")
 
 
+# What looks like an amount and is none: signed, nothing, too much, in cents, with other fractions, or multiplied by a
+# word. The patterns above would cut such a figure short, so it is marked before them, to be asked about.
+_MOST = Decimal(10_000_000)
+_SIGN = r"(?:-|(?:minus|negative) )"
+_NUMERAL = r"[0-9](?:[0-9]|[.,'](?=[0-9])| (?=[0-9]{3}(?![0-9])))*"
+_TIMES = r"(?:[km]\b| ?(?:mio|mil|million|billion|trillion|grand)\b|e[0-9]+| ?%)"
+_CENTS = r"(?: ?¢| cents?\b)"
+_FEW = r"(?:a )?(?:couple|few|several)(?: of)? (?:hundred|thousand|million)s?|an? [mb]illion"
+_WRITTEN = re.compile(
+    rf"(?<![\w.,:/-])(?P<sign>{_SIGN} ?)?(?P<before>{_BEFORE})?(?P<inner>{_SIGN})?(?P<figure>\b(?:{_FEW})\b|{_NUMERAL}"
+    rf"|{NUMBER})(?P<times>{_TIMES})?(?P<after>{_AFTER}|{_CENTS})?(?![\w:])"
+)
+_LIMITING = re.compile(
+    r"\b(?:under|below|less than|lower than|cheaper than|more than|over|above|at (?:the )?most|up to|upto|within"
+    rf"|spend(?:ing)?|pay(?:ing)?|cost(?:s|ing)?|price|exceed(?:ing)?|{_CAP}(?: (?:price|cost|spend))?)"
+    r"(?: (?:is|of|to|at|a|the)\b| ?:)? $"
+)
+_TAILED = re.compile(rf" ?,? ?{_TAIL}")
+# Money that stands in no amount.
+_UNREAD = re.compile(r"[$€£¥¢₹₩₪]|\b(?:dollars?|bucks?|euros?|quid|cents?)\b")
+
+
 def mark_amounts(sheet: Sheet) -> None:
     """Turns amounts of money into atoms. Comes before times, so that no figure of a price reads as an hour."""
+    sheet.mark(_WRITTEN, AMOUNT, _read_odd)
     sheet.mark(_MONEY, AMOUNT, _read_money)
     for pattern in _BARE:
         sheet.mark(pattern, AMOUNT, lambda m: Amount(_figure(m["figure"]), None), group="figure")
@@ -108,14 +131,16 @@ def mark_amounts(sheet: Sheet) -> None:
 def find_price(sheet: Sheet) -> tuple[Price | None, frozenset[Problem]]:
     """The ceiling that the marked amounts tell, and what is wrong with them."""
     problems: set[Problem] = set()
+    has_odd = any(amount.value is None for _, _, amount in sheet.atoms(AMOUNT, Amount))
     if list(sheet.use(_NO_CEILING)):
         problems.add(Problem.PRICE)
     ceilings = [_highest(sheet, match) for match in sheet.use(_CEILING)]
     if list(sheet.use(_FLOOR)):
         problems.add(Problem.PRICE)
     ceilings += [_highest(sheet, match) for match in sheet.use(_PLAIN)]
-    if not ceilings:
-        return None, frozenset(problems)
+    if has_odd or not ceilings:
+        is_unread = has_odd or _UNREAD.search(sheet.text)
+        return None, frozenset(problems | ({Problem.PRICE} if is_unread else set()))
     if len({(price.amount, price.currency) for price in ceilings}) > 1:
         problems.add(Problem.CONTRADICTION)
     return min(ceilings, key=lambda price: price.amount), frozenset(problems - {Problem.PRICE})
@@ -126,7 +151,19 @@ def _highest(sheet: Sheet, match: re.Match[str]) -> Price:
     starts = [m.start() for m in re.finditer(_A, match[0])]
     amounts = [sheet.atom(match.start() + start, Amount) for start in starts]
     currency = next((amount.currency for amount in amounts if amount.currency), None)
-    return Price(max(amount.value for amount in amounts), currency)
+    return Price(max(amount.value or Decimal(0) for amount in amounts), currency)
+
+
+def _read_odd(match: re.Match[str]) -> Amount | None:
+    """An amount that is no limit anybody could mean, or None for one that reads well, and for what is no money."""
+    before, figure = match.string[: match.start()], match["figure"]
+    is_limited = bool(_LIMITING.search(before))
+    is_money = match["before"] or match["after"] or is_limited or _TAILED.match(match.string, match.end())
+    if not is_money or (match["sign"] == "- " and not is_limited):
+        return None
+    is_odd = match["sign"] or match["inner"] or match["times"] or re.fullmatch(_CENTS, match["after"] or "")
+    is_odd = is_odd or re.fullmatch(_FEW, figure) or (figure[0].isdigit() and not re.fullmatch(_DIGITS, figure))
+    return Amount(None, None) if is_odd or not 0 < _figure(figure) <= _MOST else None
 
 
 def _read_money(match: re.Match[str]) -> Amount:

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-__all__ = ("AMOUNT", "CLOCK", "DAY", "HOUR", "PART", "USED", "Sheet", "run_of", "tidy")
+__all__ = ("AMOUNT", "CLOCK", "DAY", "HOUR", "LONGEST", "PART", "USED", "Sheet", "run_of", "tidy")
 
 T = TypeVar("T")
 
@@ -25,12 +25,14 @@ HOUR = "\ue003"
 DAY = "\ue004"
 PART = "\ue005"
 
-# Beyond this a message is no request for an appointment, and reading it would only cost time.
-_LONGEST = 2000
+LONGEST = 2000
+"""Beyond this a message is no request for an appointment, and reading it would only cost time."""
+
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _SPACES = re.compile(r"\s+")
+_VERBS = "ca wo do does did is are was were could would should must need have has"
 _APOSTROPHES = {
-    **{f"{verb}nt": f"{verb}n't" for verb in ("ca", "wo", "do", "does", "did", "is", "are", "was", "could", "would")},
+    **{f"{verb}nt": f"{verb}n't" for verb in _VERBS.split()},
     **{f"{word}s": f"{word}'s" for word in ("what", "when", "where", "how", "let", "that")},
     "im": "i'm",
     "ive": "i've",
@@ -47,7 +49,7 @@ def run_of(sign: str) -> str:
 
 def tidy(text: str) -> str:
     """One spelling for one meaning: case, width, quotes, dashes, white space and lost apostrophes no longer matter."""
-    text = _PRIVATE.sub(" ", text[:_LONGEST].translate(_QUOTES).replace("—", " - "))
+    text = _PRIVATE.sub(" ", text[:LONGEST].translate(_QUOTES).replace("—", " - "))
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     text = _SPACES.sub(" ", _PRIVATE.sub(" ", text.translate(_QUOTES))).strip()
     return _LOST_APOSTROPHE.sub(lambda match: _APOSTROPHES[match[0]], text)

@@ -52,7 +52,7 @@ _OVER = (
     r"(?:done|finished|ready|over|completed?|out(?: of (?:there|here))?|home|back(?: home| at work)?|wrapped up|gone"
     r"|leave|finish|end|ends|(?:pick|collect|picked)(?: (?:it|them|her|him|the \w+|my \w+))?(?: up)?)"
 )
-_NO = r"(?:\w+n't|not|cannot) (?:\w+ ){0,4}?"
+_NO = r"(?:\w+n't|not|cannot|nothing|never) (?:\w+ ){0,4}?"
 _FROM_WORDS = (
     r"(?:after|past|since|later than|not before|no earlier than|not earlier than|no sooner than|not until|earliest"
     rf"|at or after|starting from|as of|beginning (?:at|from)|{_NO}(?:before|until|till))"

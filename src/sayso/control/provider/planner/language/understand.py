@@ -8,7 +8,7 @@ about. Grammar and closed word classes only; the names of services, businesses a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -16,12 +16,13 @@ from sayso.control.provider.planner.language.clock_atoms import Clock, mark_cloc
 from sayso.control.provider.planner.language.day_atoms import mark_days
 from sayso.control.provider.planner.language.day_parts import mark_parts
 from sayso.control.provider.planner.language.day_readers import DayAtom
-from sayso.control.provider.planner.language.days import DayPhrase, find_days, join_days, mark_groups
+from sayso.control.provider.planner.language.days import DayPhrase, find_days, join_days, mark_groups, ruled_out
+from sayso.control.provider.planner.language.denials import find_denials
 from sayso.control.provider.planner.language.intent import find_intent, two_wishes
 from sayso.control.provider.planner.language.moving import split_old_and_new, take_shift
 from sayso.control.provider.planner.language.numbers import COUNT, read_number
 from sayso.control.provider.planner.language.prices import find_price, mark_amounts
-from sayso.control.provider.planner.language.sheet import Sheet, tidy
+from sayso.control.provider.planner.language.sheet import LONGEST, Sheet, tidy
 from sayso.control.provider.planner.language.subject import content_words, find_subject
 from sayso.control.provider.planner.language.times import Piece, Shape, find_pieces
 from sayso.control.provider.planner.language.understood import Intent, Problem, TimeWindow, Understood
@@ -47,6 +48,7 @@ _AHEAD = re.compile(
     rf"|\b(?P<count2>{COUNT}) (?P<unit2>minute|min|hour|hr)s? from now\b"
 )
 _CLOSE = re.compile(r" ?,? ?")
+_CANNOT_MAKE = re.compile(r"(?:ca|could|wo)n't\b")
 _FARTHEST_MINUTES = 48 * 60
 
 
@@ -61,6 +63,12 @@ class _When:
 
 def understand(text: str, now: datetime, zone: ZoneInfo) -> Understood:
     """What `text` says when it is said at `now` (aware) by someone whose clock shows `zone`."""
+    seen = _read(text, now, zone)
+    # What is left unread of a long one may take back all that was read.
+    return seen if len(text) <= LONGEST else replace(seen, problems=seen.problems | {Problem.DENIED})
+
+
+def _read(text: str, now: datetime, zone: ZoneInfo) -> Understood:
     local = now.astimezone(zone)
     today = local.date()
     sheet = Sheet(tidy(text))
@@ -73,13 +81,16 @@ def understand(text: str, now: datetime, zone: ZoneInfo) -> Understood:
     mark_clocks(sheet)
     mark_parts(sheet)
     mark_hours(sheet)
-    intent = find_intent(sheet)
+    intent, marked = find_intent(sheet), sheet.text
     if intent is Intent.UNKNOWN:
-        return Understood(words=content_words(sheet.said))
+        return Understood(words=content_words(sheet.said), problems=find_denials(marked, marked, intent))
     if shift is not None and intent not in (Intent.CANCEL, Intent.STATUS):
         intent = Intent.MOVE
     wishes = two_wishes(sheet) if intent in (Intent.CANCEL, Intent.BOOK) else None
     days = find_days(sheet, today, moving=intent is Intent.MOVE)
+    denied: frozenset[Problem] = frozenset()
+    if intent is Intent.CANCEL:
+        days, denied = _meant(days, sheet.said)
     pieces = find_pieces(sheet, moving=intent is Intent.MOVE)
     days += [DayPhrase(p.start, p.end, DayAtom((today,))) for p in pieces if p.part and p.part.today]
     if ahead:
@@ -87,6 +98,7 @@ def understand(text: str, now: datetime, zone: ZoneInfo) -> Understood:
     old, new = _both(sheet.said, days, pieces, local, moving=intent is Intent.MOVE, soonest=soonest)
     price, price_problems = find_price(sheet)
     anytime = bool(list(sheet.use(_ANY_TIME)))
+    denied |= find_denials(marked, sheet.text, intent)
     subject = find_subject(sheet)
     if intent is None:
         told = new.days or new.times.windows or new.problems or price or soonest
@@ -104,9 +116,16 @@ def understand(text: str, now: datetime, zone: ZoneInfo) -> Understood:
         shift=shift,
         from_days=old.days,
         from_times=old.times.windows,
-        problems=old.problems | new.problems | price_problems | ({Problem.CONTRADICTION} if wishes else set()),
+        problems=old.problems | new.problems | price_problems | denied | ({Problem.CONTRADICTION} if wishes else set()),
         words=subject.words,
+        not_days=ruled_out(days, today),
     )
+
+
+def _meant(days: list[DayPhrase], said: str) -> tuple[list[DayPhrase], frozenset[Problem]]:
+    """The day somebody cannot make tells which booking to cancel; one that is not meant is asked about."""
+    is_denied = any(day.excluded and not _CANNOT_MAKE.match(said, day.start) for day in days)
+    return [replace(day, excluded=False) for day in days], frozenset({Problem.DENIED} if is_denied else ())
 
 
 def _take_ahead(sheet: Sheet, local: datetime) -> tuple[DayPhrase, Piece] | None:

@@ -9,7 +9,7 @@ from datetime import date, time
 from decimal import Decimal
 from enum import StrEnum
 
-__all__ = ("Intent", "Price", "Problem", "TimeWindow", "Understood")
+__all__ = ("DENIALS", "Intent", "Price", "Problem", "TimeWindow", "Understood")
 
 
 class Intent(StrEnum):
@@ -33,6 +33,13 @@ class Problem(StrEnum):
     PAST = "past"  # behind us
     PRICE = "price"  # an amount of money that is no upper limit
     RECURRING = "recurring"  # a series, where only single bookings are made
+    CALLED_OFF = "called_off"  # the words ask that nothing be done
+    UNDECIDED = "undecided"  # they ask whether it should be done
+    DENIED = "denied"  # they deny something, and what is left to do is open
+
+
+DENIALS = frozenset((Problem.CALLED_OFF, Problem.UNDECIDED, Problem.DENIED))
+"""What keeps everything from being done, however clear the rest of the words is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,8 @@ class Understood:
 
     `days` and `times` tell when a new or moved booking shall be, or, for `CANCEL` and `STATUS`, which booking is meant;
     `from_days` and `from_times` tell which booking a `MOVE` means. `shift` is in minutes, later is positive. `words`
-    are all content words that told neither time nor price, for matching against names that tools reveal.
+    are all content words that told neither time nor price, for matching against names that tools reveal. `not_days` are
+    ruled out, whatever days are named later.
     """
 
     intent: Intent = Intent.UNKNOWN
@@ -80,3 +88,4 @@ class Understood:
     from_times: tuple[TimeWindow, ...] = ()
     problems: frozenset[Problem] = frozenset()
     words: tuple[str, ...] = ()
+    not_days: frozenset[date] = frozenset()

@@ -16,14 +16,16 @@ from sayso.control.provider.planner.language.clock_atoms import NOON, Clock
 from sayso.control.provider.planner.language.times import Piece, Shape
 from sayso.control.provider.planner.language.understood import Problem, TimeWindow
 
-__all__ = ("Times", "join_pieces")
+__all__ = ("UNSUITED", "Times", "join_pieces")
 
 _DAY = 24 * 60
 _AROUND = 120
 _MOST_READINGS = 64
 # Said without morning or afternoon, hours before this one are likelier in the afternoon.
 _LIKELY_MORNING = 8 * 60
-_UNSUITED = re.compile(r"(?:\bnot|\bno|n't|\bexcept|\bavoid)(?: (?:do|make|in|the|a|any|really|on|available|work))* $")
+UNSUITED = r"(?:\bnot|\bno|n't|\bexcept|\bavoid)(?: (?:do|make|in|the|a|any|really|on|available|work))* "
+"""How a part of the day is said not to suit, in the words before it."""
+_UNSUITED = re.compile(rf"{UNSUITED}$")
 _DAWN = 5 * 60 - 1
 
 
