@@ -117,7 +117,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.loop.run(wait())
 
     @precondition(lambda self: self.open_question is not None)
-    @rule(granted=st.booleans(), responder=st.sampled_from(["user", "user", "mallory"]), times=st.integers(1, 2))
+    @rule(granted=st.booleans(), responder=st.sampled_from(["user", "user", "stranger"]), times=st.integers(1, 2))
     def answer(self, granted: bool, responder: str, times: int) -> None:
         asked = self.open_question
         assert asked is not None

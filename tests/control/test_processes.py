@@ -36,7 +36,7 @@ async def main(url, session_id):
 anyio.run(main, *sys.argv[1:])
 """
 
-MALLORY = """
+STRANGER = """
 import json, sys, urllib.error, urllib.request
 
 url, session_id, run_id, interaction_id, responder = sys.argv[1:]
@@ -88,9 +88,9 @@ async def test_another_process_cannot_answer_for_somebody_else_or_twice(trace: T
         state = await house.client.state(house.session_id)
         question = str((state.active_runs or ())[0].pending_interactions[0])  # type: ignore[index]
         scope = (address.url, house.session_id, str(admitted.run_id), question)
-        stranger = await run(MALLORY, *scope, "mallory")
-        person = await run(MALLORY, *scope, "user")
-        again = await run(MALLORY.replace("m-{responder}", "again"), *scope, "user")
+        stranger = await run(STRANGER, *scope, "stranger")
+        person = await run(STRANGER, *scope, "user")
+        again = await run(STRANGER.replace("m-{responder}", "again"), *scope, "user")
     answers = [(line.split(" ", 1)[0], _code(line)) for line in (stranger, person, again)]
     assert answers == [("409", "resolution_rejected"), ("200", None), ("409", "resolution_rejected")]
 

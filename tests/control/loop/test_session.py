@@ -98,8 +98,8 @@ async def test_a_closed_session_takes_nothing() -> None:
     ("changes", "expected"),
     [
         ({"interaction_id": "other"}, ("resolution_rejected", "unknown_interaction")),
-        ({"responded_by": "mallory"}, ("resolution_rejected", "wrong_responder")),
-        ({"requested_by": "mallory"}, ("resolution_rejected", "wrong_responder")),
+        ({"responded_by": "stranger"}, ("resolution_rejected", "wrong_responder")),
+        ({"requested_by": "stranger"}, ("resolution_rejected", "wrong_responder")),
         ({"run_id": "other"}, ("run_not_found", None)),
         ({"updated_arguments_json": {}}, ("unsupported_feature", None)),
         ({"choice_id": "no"}, ("invalid_request", None)),

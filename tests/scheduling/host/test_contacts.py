@@ -60,16 +60,16 @@ async def test_looking_needs_a_mandate_that_shows_who_asks(shop):
 @pytest.mark.req("SCH-039")
 async def test_who_is_not_a_contact_can_neither_look_nor_hold_nor_wait(shop):
     """And nothing is written."""
-    eve = shop.guest()
+    jo = shop.guest()
     before = await shop.rows()
     wait = {**ASKED, "idempotency_key": "i_00000001"}
-    wide = eve.mandate()
+    wide = jo.mandate()
     for path, body in (
         ("/availability", ASKED),
         ("/holds", {"idempotency_key": "i_00000002", "service_id": "oil-change", "start": LATER, "ttl": "PT5M"}),
         ("/waitlist", wait),
     ):
-        assert reason(await eve.send("POST", path, body, wide), 403) == "not_a_contact"
+        assert reason(await jo.send("POST", path, body, wide), 403) == "not_a_contact"
     assert await shop.rows() == before
 
 
@@ -114,10 +114,10 @@ async def test_who_is_removed_after_booking_may_cancel_and_not_move(shop):
 @pytest.mark.req("SCH-038")
 async def test_the_list_is_in_no_document_and_no_refusal(shop):
     """A stranger hears the same whoever is on it; neither names nor keys travel."""
-    kim, eve = shop.guest(), shop.guest()
-    alone = await eve.send("POST", "/availability", ASKED, eve.mandate())
+    kim, jo = shop.guest(), shop.guest()
+    alone = await jo.send("POST", "/availability", ASKED, jo.mandate())
     await befriend(shop, kim, "Kim from the choir")
-    beside = await eve.send("POST", "/availability", ASKED, eve.mandate())
+    beside = await jo.send("POST", "/availability", ASKED, jo.mandate())
     assert (alone.status, alone.body) == (beside.status, beside.body)
     document = (await shop.fetcher.get(f"https://{DOMAIN}/.well-known/scheduling.json")).body
     for text in (kim.principal.encode(), b"choir"):

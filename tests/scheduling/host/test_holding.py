@@ -209,22 +209,22 @@ async def test_another_hash_is_a_contract_mismatch_and_books_nothing(store, cloc
 async def test_somebody_elses_hold_and_booking_do_not_exist(store, clock):
     """Another agent gets the same 404 for what is not its own as for what is nowhere."""
     async with open_town(store, clock) as town:
-        sam, eve = town.guest(), town.guest()
+        sam, jo = town.guest(), town.guest()
         mandate = sam.mandate(constraints={"max_bookings": 2})
         hold = read(await sam.hold(mandate), 201)
         booking = await sam.book(mandate, start="2026-10-15T14:00:00-04:00")
         before = await town.rows()
         asked = [
-            await eve.send("GET", f"/holds/{hold['hold_id']}"),
-            await eve.send("GET", "/holds/h_nowhere"),
-            await eve.release(hold),
-            await eve.confirm(hold, eve.mandate()),
-            await eve.confirm(hold, mandate),
+            await jo.send("GET", f"/holds/{hold['hold_id']}"),
+            await jo.send("GET", "/holds/h_nowhere"),
+            await jo.release(hold),
+            await jo.confirm(hold, jo.mandate()),
+            await jo.confirm(hold, mandate),
         ]
         assert [reason(answer, 404) for answer in asked] == ["no_such_hold"] * 5
-        assert reason(await eve.send("GET", f"/bookings/{booking['booking_id']}"), 404) == "no_such_booking"
-        assert reason(await eve.cancel(booking["booking_id"], eve.mandate()), 404) == "no_such_booking"
-        assert reason(await eve.cancel(booking["booking_id"], mandate), 403) == "agent_mismatch"
+        assert reason(await jo.send("GET", f"/bookings/{booking['booking_id']}"), 404) == "no_such_booking"
+        assert reason(await jo.cancel(booking["booking_id"], jo.mandate()), 404) == "no_such_booking"
+        assert reason(await jo.cancel(booking["booking_id"], mandate), 403) == "agent_mismatch"
         assert await town.rows() == before
 
 

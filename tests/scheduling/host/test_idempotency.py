@@ -52,10 +52,10 @@ async def test_a_key_is_its_agents_and_its_principals_own(store, clock):
     async with open_town(store, clock) as town:
         sam = town.guest()
         kim = town.guest(agent=sam.agent)
-        eve = town.guest(key=sam.key)
+        jo = town.guest(key=sam.key)
         answers = [
             await guest.hold(guest.mandate(), idempotency_key="hold-0001", start=f"2026-10-15T{hour}:00:00-04:00")
-            for guest, hour in ((sam, 11), (kim, 12), (eve, 13))
+            for guest, hour in ((sam, 11), (kim, 12), (jo, 13))
         ]
         assert [(answer.status, answer.header("idempotent-replayed")) for answer in answers] == [(201, None)] * 3
 

@@ -151,17 +151,17 @@ async def test_a_stranger_who_reuses_a_jti_reaches_nobody_elses_status(scene, tm
     shop, sam, issued, wire = scene
     mandate = await revocable(sam, issued, max_bookings=2)
     read(await sam.hold(mandate), 201)
-    eve = shop.guest()
-    theirs = eve.mandate(jti=jti(mandate), status=f"{ORIGIN}/status/{'e' * 32}", status_jwk=PUBLIC)
+    jo = shop.guest()
+    theirs = jo.mandate(jti=jti(mandate), status=f"{ORIGIN}/status/{'e' * 32}", status_jwk=PUBLIC)
     claims = verify_mandate(theirs)
-    said = {"iss": eve.principal, "jti": jti(mandate), "mandate": claims.sha256, "state": "revoked"}
+    said = {"iss": jo.principal, "jti": jti(mandate), "mandate": claims.sha256, "state": "revoked"}
 
     def answer(response):
         token = sign_jws({**said, "iat": int(clock.now().timestamp())}, SERVICE, typ="schcp-status+jwt")
         return body(strictjson.encode({"status": token}))(status(200)(response))
 
     wire.rules["e" * 32] = answer
-    assert reason(await eve.hold(theirs), 403) == "revoked"
+    assert reason(await jo.hold(theirs), 403) == "revoked"
     read(await sam.hold(mandate, start=LATER), 201)
 
 
