@@ -14,13 +14,12 @@ import msgspec
 from sayso.apps.settings import DATABASE_VARIABLE, Settings, read_settings
 from sayso.core.clock import CLOCK_FILE_VARIABLE, Clock, FileClock, SystemClock
 from sayso.core.refusal import Refused
+from sayso.world.places import clock_file, world_folder
 
-__all__ = ("WORLD_CLOCK", "Home", "open_home", "world_path")
+__all__ = ("Home", "open_home")
 
 DATABASE_FILE = "sayso.db"
 _POSTGRES = ("postgresql://", "postgres://")
-WORLD_FOLDER = "world"
-WORLD_CLOCK = "clock.json"
 
 
 class Home(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,11 +32,6 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
 
 
-def world_path(home: Path) -> Path:
-    """Where a home keeps the sample world."""
-    return home / WORLD_FOLDER
-
-
 def open_home(path: Path, *, is_world: bool) -> Home:
     """Opens a home, making the folder if it is new. Refused: `home_not_private`, `clock_not_movable`,
     `database_url_invalid`, `settings_invalid`.
@@ -45,7 +39,7 @@ def open_home(path: Path, *, is_world: bool) -> Home:
     With `is_world` the home is the sample world's inside `path`.
     """
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    place = world_path(path) if is_world else path
+    place = world_folder(path) if is_world else path
     place.mkdir(mode=0o700, exist_ok=True)
     if place.stat().st_mode & 0o077:
         raise Refused.because(
@@ -64,13 +58,13 @@ def open_home(path: Path, *, is_world: bool) -> Home:
         is_world=is_world,
         settings=read_settings(place),
         database=database,
-        clock=_clock(place, is_world=is_world),
+        clock=_clock(path, is_world=is_world),
     )
 
 
-def _clock(place: Path, *, is_world: bool) -> Clock:
+def _clock(home: Path, *, is_world: bool) -> Clock:
     if is_world:
-        file = place / WORLD_CLOCK
+        file = clock_file(home)
         return FileClock(file) if file.is_file() else SystemClock()
     if os.environ.get(CLOCK_FILE_VARIABLE):
         raise Refused.because(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from sayso.apps.home import Home, open_home, world_path
+from sayso.apps.home import Home, open_home
 from sayso.apps.keys import LEDGER
 from sayso.apps.settings import default_home
 from sayso.core import strictjson
@@ -21,6 +21,7 @@ from sayso.proof.note import read_verifier_key
 from sayso.store.open import open_store
 from sayso.store.unit import Store
 from sayso.store.vault import Vault
+from sayso.world.places import world_folder
 
 __all__ = (
     "PublishedKey",
@@ -62,7 +63,7 @@ def open_log(home: Path | None, *, is_world: bool, name: str | None) -> Iterator
     """
     path = home or default_home()
     # Looking for receipts never makes a home.
-    if not (world_path(path) if is_world else path).is_dir():
+    if not (world_folder(path) if is_world else path).is_dir():
         raise _no_receipts(str(path))
     opened = open_home(path, is_world=is_world)
     with open_store(opened.database, opened.clock) as store:
