@@ -9,7 +9,7 @@ import pytest
 from sayso.apps.home import open_home
 from sayso.apps.keys import AGENT, LEDGER, PRINCIPAL, has_keys, make_keys
 from sayso.apps.person_zone import person_zone
-from sayso.apps.settings import Settings, default_home, read_settings
+from sayso.apps.settings import SETTINGS_FILE, Settings, default_home, read_settings
 from sayso.core.clock import CLOCK_FILE_VARIABLE, FileClock, SystemClock
 from sayso.core.refusal import Refused
 from sayso.proof.sealed import Cost
@@ -29,6 +29,19 @@ def code_of(refused: pytest.ExceptionInfo[Refused]) -> str:
 def test_a_new_home_is_readable_by_its_owner_alone(home: Path) -> None:
     """Keys and receipts lie in it."""
     assert open_home(home, is_world=False).path.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.req("SCH-208")
+def test_a_person_says_once_what_hosts_may_be_told_of_them(home: Path) -> None:
+    """A name, and one number or address; words around it are refused before anything is told."""
+    home.mkdir(mode=0o700)
+    settings = home / SETTINGS_FILE
+    settings.write_text('name = "Sam Rivera"\ncontact = "+1 416 555 0100"\n')
+    assert read_settings(home) == Settings(name="Sam Rivera", contact="+1 416 555 0100")
+    settings.write_text('name = "Sam Rivera"\ncontact = "evenings only, 416 555 0100"\n')
+    with pytest.raises(Refused, match="contact") as refused:
+        read_settings(home)
+    assert code_of(refused) == "settings_invalid"
 
 
 def test_a_home_that_others_can_read_is_refused(home: Path) -> None:

@@ -31,6 +31,7 @@ def test_the_readme_shows_something_to_type() -> None:
     assert len(list(console_blocks((ROOT / "README.md").read_text()))) >= 3
 
 
+@pytest.mark.req("SCH-386")
 def test_what_documents_print_is_what_the_code_says() -> None:
     """Tables, help texts, kinds and schemas are printed from the code; a stale one fails here."""
     done = subprocess.run(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import sayso
+from sayso.testing.breaks import read_text
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -60,6 +61,24 @@ def test_every_module_says_what_it_is_for() -> None:
     """A reader learns from the first lines what a module decides and what it leaves to others."""
     silent = [p for p in SOURCES if p.read_text().strip() and ast.get_docstring(ast.parse(p.read_text())) is None]
     assert silent == []
+
+
+CLOCKS = re.compile(r"\btime\.(time|monotonic|perf_counter|process_time|sleep)\(|\bperf_counter\(|\.elapsed\b")
+# A program that a test starts may wait for ever: it is killed, and nothing is measured by it.
+MAY_WAIT = re.compile(r"time\.sleep\((120|600)\)")
+
+
+@pytest.mark.req("SCH-395")
+def test_no_test_of_scheduling_times_anything_by_the_wall_clock() -> None:
+    """A shared machine has moods: a test that measures them fails without a fault."""
+    tests = sorted((ROOT / "tests" / "scheduling").rglob("*.py")) + sorted((ROOT / "tests" / "world").rglob("*.py"))
+    measured = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in tests
+        for line in read_text(ROOT, path).splitlines()
+        if CLOCKS.search(MAY_WAIT.sub("", line))
+    ]
+    assert measured == []
 
 
 MODULES = [m.name for m in pkgutil.walk_packages(sayso.__path__, "sayso.")]

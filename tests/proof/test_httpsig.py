@@ -463,3 +463,21 @@ def test_another_library_verifies_what_we_sign(body: bytes, path: str) -> None:
     assert [list(result.covered_components) for result in results] == [
         ['"@method"', '"@target-uri"', '"content-digest"', '"@signature-params"']
     ]
+
+
+@pytest.mark.req("SCH-052")
+def test_a_key_that_was_read_before_speaks_for_its_own_header_alone() -> None:
+    """Keys are remembered by the header's text: another agent's requests, between two of this one's, change nothing."""
+    other = PrivateKey.from_seed(b"\x08" * 32)
+    mine, theirs = signed(), signed(key=other)
+    found = [verified(headers).thumbprint for headers in (mine, theirs, mine)]
+    assert found == [KEY.public.thumbprint, other.public.thumbprint, KEY.public.thumbprint]
+    agent_key = dict(theirs)[b"schcp-agent-key"]
+    borrowed = [(name, agent_key if name == b"schcp-agent-key" else value) for name, value in mine]
+    assert refusal_of(borrowed)[0] == "key_mismatch"
+
+
+def test_a_header_that_is_no_key_is_refused_each_time() -> None:
+    """What was refused is not remembered, and is no less refused for that."""
+    headers = [(name, b"e30" if name == b"schcp-agent-key" else value) for name, value in signed()]
+    assert [refusal_of(headers)[0] for _ in range(2)] == ["malformed_key"] * 2

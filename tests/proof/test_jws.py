@@ -17,7 +17,7 @@ from joserfc.jwk import ECKey, OKPKey
 from sayso.core import b64u
 from sayso.core.refusal import Misuse, Refused
 from sayso.proof.hashes import sha256_b64u
-from sayso.proof.jws import MAX_TOKEN, Header, Unverified, read_jws, sign_jws, verify_jws
+from sayso.proof.jws import MAX_TOKEN, Header, Unverified, read_jws, sign_jws, verify_jws, verify_payload
 from sayso.proof.keys import KeyKind, PrivateKey, PublicKey
 
 TYP = "schcp-offer+jwt"
@@ -331,3 +331,26 @@ def test_another_library_reads_what_we_sign_and_signs_what_we_read(kind: KeyKind
             oracle.deserialize_compact(changed, other_key(key, private=False), algorithms=[alg])
     assert (read.payload, read.headers()) == (msgspec.json.encode(claims), {"alg": alg, "typ": TYP, "kid": "k1"})
     assert verify_jws(theirs, typ=TYP, key=key.public, claims=Offer).claims == claims
+
+
+def test_headers_that_were_read_or_written_before_are_not_mixed_up() -> None:
+    """They are remembered by all that stands in them: two documents, two keys and two kinds of key take turns."""
+    for _ in range(2):
+        for key, typ, kid in (
+            (KEY, TYP, "k1"),
+            (KEY, TYP, "k2"),
+            (KEY, "schcp-receipt+jwt", "k1"),
+            (P256_KEY, TYP, "k1"),
+        ):
+            token = sign_jws(OFFER, key, typ=typ, kid=kid)
+            assert read_jws(token).header == Header(alg=key.public.algorithm, typ=typ, kid=kid)
+            assert verify_jws(token, typ=typ, key=key.public, claims=Offer).claims == OFFER
+
+
+def test_a_payload_is_handed_out_only_once_its_signature_holds() -> None:
+    """Whoever reads a key out of a payload first still gets the payload's word from here alone."""
+    seen = read_jws(sign_jws(OFFER, KEY, typ=TYP))
+    assert verify_payload(seen, typ=TYP, key=KEY.public) == seen.payload
+    for key, typ in ((PrivateKey.from_seed(b"\x03" * 32).public, TYP), (KEY.public, "schcp-receipt+jwt")):
+        with pytest.raises(Refused):
+            verify_payload(seen, typ=typ, key=key)

@@ -101,6 +101,14 @@ def test_pruning_forgets_scopes_that_never_come_back(store: Store, clock: Manual
     assert store.read(lambda view: view.all(COUNTED)) == [("bob", 1)]
 
 
+def test_a_scope_that_goes_on_forgets_what_is_stale_on_the_way(store: Store, clock: ManualClock) -> None:
+    """Nobody has to prune for it: what it keeps stays near what still means something."""
+    for number in range(200):
+        assert spend(store, f"n{number}", until=clock.now() + 10 * SECOND, cap=1_000)
+        clock.advance(SECOND)
+    assert store.read(lambda view: view.all(COUNTED))[0][1] < 10 + 32
+
+
 class NonceMemory(RuleBasedStateMachine):
     """Any order of spending, waiting and pruning, against a dictionary that remembers everything."""
 

@@ -14,12 +14,13 @@ from sqlalchemy import BigInteger, Column, MetaData, Table, Text, text
 
 from sayso.core.clock import ManualClock
 from sayso.core.refusal import Misuse, Refused
+from sayso.store.engines.postgres_again import ATTEMPTS, LONGEST_PAUSE, repeat
+from sayso.store.engines.postgres_library import Again
 from sayso.store.open import open_store
 from sayso.store.unit import Store, Taken, Unavailable, Unit, insert, statement
 from sayso.testing.postgres import Database
 from tests.store.rows import SET, SUM, add, increment, keys, number
 
-ATTEMPTS = 10
 KILL_MYSELF = statement(text("SELECT pg_terminate_backend(pg_backend_pid())"))
 SLOTS = Table("slots", MetaData(), Column("unit", Text), Column("starts", BigInteger), Column("ends", BigInteger))
 
@@ -66,6 +67,25 @@ def test_a_lost_transaction_that_its_body_swallowed_runs_again(store: Store) -> 
 
     store.run(body)
     assert (len(attempts), store.read(keys)) == (2, ["a"])
+
+
+def test_losers_start_over_after_short_pauses_that_grow_and_differ() -> None:
+    """Two that met once meet again where both start over at once, or both after the same time."""
+
+    def lose() -> None:
+        raise Again("lost to another transaction")
+
+    def pauses() -> list[float]:
+        taken: list[float] = []
+        with pytest.raises(Unavailable):
+            repeat(lose, taken.append)
+        return taken
+
+    once, twice = pauses(), pauses()
+    bounds = [min(0.002 * 2**attempt, LONGEST_PAUSE) for attempt in range(ATTEMPTS - 1)]
+    assert [0 < pause <= most for pause, most in zip(once, bounds, strict=True)] == [True] * len(bounds)
+    assert once != twice
+    assert max(once[5:]) > max(once[:2])
 
 
 def test_attempts_are_bounded(store: Store) -> None:

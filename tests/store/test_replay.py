@@ -132,3 +132,14 @@ def test_pruning_forgets_slots_whose_window_is_over(store: Store, clock: ManualC
     assert store.run(replay.prune) == 0
     clock.advance(timedelta(hours=24))
     assert [store.run(lambda unit: replay.prune(unit, 3)), store.run(replay.prune)] == [3, 2]
+
+
+def test_claims_forget_slots_whose_window_is_over_on_the_way(store: Store, clock: ManualClock) -> None:
+    """Nobody has to prune for them: one in sixteen, by its request's hash, pays for the removal of many."""
+    for number in range(40):
+        claim(store, scope=f"old {number}", fingerprint=bytes([16 + number]) * 32)
+    clock.advance(timedelta(hours=24))
+    for number in range(2):
+        later = UNTIL + timedelta(hours=24)
+        store.run(lambda unit, n=number, until=later: replay.claim(unit, f"new {n}", bytes([n]) * 32, until))
+    assert store.run(lambda unit: replay.prune(unit)) == 0

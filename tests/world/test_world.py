@@ -109,8 +109,9 @@ def test_every_home_has_its_own_copy_of_every_host():
     """What one caller does with its settings, no other sees."""
     for settings in HOSTS:
         one, other = settings(), settings()
+        before = build_profile(other)
         one.units[0].hours.clear()
-        assert build_profile(other) == build_profile(settings())
+        assert build_profile(other) == build_profile(settings()) == before
 
 
 @pytest.mark.req("SCH-373", "SCH-377")

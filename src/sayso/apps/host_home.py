@@ -2,7 +2,8 @@
 
 `init` keeps a copy of the settings beside the keys, so that the acts at the desk (approve, cancel, mark) need no file
 named again; `serve` takes the file it is given as the newest. The host's key signs offers and receipts for as long as
-the host is served, so it is unlocked once, when the desk opens.
+the host is served, so it is unlocked once, when the desk opens. A person's calendar is kept by the home's agent key,
+which says yes where a rule names it, and only there.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from sayso.apps.home import Home, open_home
-from sayso.apps.keys import LEDGER
+from sayso.apps.host_keys import HOST_KEY, earlier_keys, keep_host_keys, make_next_key, read_host_keys, taken_over
+from sayso.apps.keys import AGENT, LEDGER
 from sayso.core.clock import Clock
 from sayso.core.ids import SystemIds
 from sayso.core.refusal import Refused
@@ -23,11 +27,22 @@ from sayso.scheduling.host.settings_file import read_host_settings
 from sayso.store.open import open_store
 from sayso.store.unit import Store
 from sayso.store.vault import Vault
+from sayso.world.hosts import open_one
+from sayso.world.places import host_folder
+from sayso.world.timekeeping import open_clock
 
-__all__ = ("HOST_KEY", "SETTINGS", "OpenDesk", "kept_settings", "make_host", "opening_desk", "read_settings_at")
+__all__ = (
+    "HOST_KEY",
+    "SETTINGS",
+    "OpenDesk",
+    "kept_settings",
+    "make_host",
+    "opening_desk",
+    "opening_world_desk",
+    "read_settings_at",
+    "rotate_key",
+)
 
-HOST_KEY = "host"
-"""The vault's name for the key that signs offers and receipts."""
 SETTINGS = "host.toml"
 """The copy of the settings that the home keeps."""
 
@@ -42,6 +57,10 @@ class OpenDesk:
     config: HostConfig
     desk: Desk
     store: Store
+    keys: Path | None = None
+    """Where the host's keys are, where that is not the home itself: in the sample world."""
+    is_published: Callable[[], None] = lambda: None
+    """To be called once its document is served: from then on every act is signed with the keys published there."""
 
     @property
     def clock(self) -> Clock:
@@ -81,6 +100,8 @@ def make_host(home: Path, settings: Path, passphrase: str | None) -> tuple[HostC
     for name in (HOST_KEY, LEDGER):
         if name not in names:
             vault.create(name, passphrase=passphrase)
+    if config.kind == "person" and AGENT not in names:
+        vault.create(AGENT, passphrase=None)
     keep_settings(place.path, text)
     return config, vault.public(HOST_KEY).thumbprint
 
@@ -94,10 +115,13 @@ def keep_settings(home: Path, text: str) -> None:
 
 
 @contextmanager
-def opening_desk(home: Path, settings: Path | None, passphrase: Passphrase) -> Iterator[OpenDesk]:
+def opening_desk(
+    home: Path, settings: Path | None, passphrase: Passphrase, *, to_serve: bool = False
+) -> Iterator[OpenDesk]:
     """Opens the desk of a host's home, with these settings or those it keeps; closes its store at the end.
 
-    Refused: `no_host`, `config_invalid`, `locked` when nobody gives the passphrase.
+    With `to_serve` a key that waits takes over (`host_keys`). Refused: `no_host`, `config_invalid`, `locked` when
+    nobody gives the passphrase.
     """
     place = open_home(home, is_world=False)
     kept = kept_settings(place.path)
@@ -105,10 +129,42 @@ def opening_desk(home: Path, settings: Path | None, passphrase: Passphrase) -> I
     vault = Vault(place.path, place.clock)
     if vault.protection(HOST_KEY) != "none":
         vault.unlock(passphrase())
-    signer = vault.signer(HOST_KEY)
     log = f"sayso/{vault.public(LEDGER).thumbprint}"
-    desk = open_desk(config, signer, SystemIds(), log=log)
-    if settings is not None:
-        keep_settings(place.path, text)
+    keeper = vault.signer(AGENT) if config.kind == "person" and AGENT in vault.names() else None
     with open_store(place.database, place.clock) as store:
-        yield OpenDesk(home=place, config=config, desk=desk, store=store)
+        now = place.clock.now()
+        keys = taken_over(place.path, store, config, now) if to_serve else read_host_keys(place.path)
+        signer, earlier = vault.signer(keys.current), earlier_keys(vault, keys, now)
+        desk = open_desk(config, signer, SystemIds(), log=log, keeper=keeper, earlier=earlier)
+        if settings is not None:
+            keep_settings(place.path, text)
+        yield OpenDesk(
+            home=place,
+            config=config,
+            desk=desk,
+            store=store,
+            is_published=lambda: keep_host_keys(place.path, keys) if to_serve else None,
+        )
+
+
+def rotate_key(home: Path, passphrase: Passphrase) -> str:
+    """Makes the key that takes over when the host is next served, kept as the one in use is; its thumbprint.
+
+    Refused: `no_host`, `key_waits`, `locked` when nobody gives the passphrase.
+    """
+    place = open_home(home, is_world=False)
+    kept_settings(place.path)
+    vault = Vault(place.path, place.clock)
+    typed = None if vault.protection(HOST_KEY) == "none" else passphrase()
+    if vault.protection(HOST_KEY) != "none":
+        vault.unlock(typed)
+    return make_next_key(place.path, vault, typed)
+
+
+@contextmanager
+def opening_world_desk(home: Path, host_id: str) -> Iterator[OpenDesk]:
+    """Opens the desk of a host of the home's sample world, which may be served meanwhile. Refused: `no_host`."""
+    place = msgspec.structs.replace(open_home(home, is_world=True), clock=open_clock(home))
+    with open_one(home, host_id, place.clock) as opened:
+        keys = host_folder(home, host_id)
+        yield OpenDesk(home=place, config=opened.config, desk=opened.desk, store=opened.store, keys=keys)

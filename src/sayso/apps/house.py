@@ -18,6 +18,7 @@ from sayso.apps.attestations import read_attestations
 from sayso.apps.governed_tools import GovernedTools
 from sayso.apps.home import Home
 from sayso.apps.keys import AGENT, LEDGER, PRINCIPAL, has_keys, status_key
+from sayso.apps.settings import Settings
 from sayso.apps.watching import Watch, WatchingFetcher
 from sayso.control.adapters.own_loop import OwnLoop
 from sayso.control.grants import GrantConsent
@@ -37,6 +38,7 @@ from sayso.scheduling.guest.party import Guest
 from sayso.scheduling.guest.receipting import ledger_recorder
 from sayso.scheduling.keyapp.app import KeyApp
 from sayso.scheduling.keyapp.issued import Issued, StatusPlace
+from sayso.scheduling.terms.guest_details import GuestDetails
 from sayso.scheduling.terms.identity import principal_urn
 from sayso.scheduling.tools.acts import register
 from sayso.scheduling.tools.assistant import Assistant
@@ -57,10 +59,14 @@ SCHEDULING = "scheduling"
 class Wishes:
     """What the person asked of this house as a whole, which no assistant can set.
 
-    `limits_only`: be asked once, for the limits, wherever the host allows it.
+    `limits_only`: be asked once, for the limits, wherever the host allows it. `details`: what hosts may be told of the
+    person once something is booked, instead of what the home's settings say. `said`: what the person tells the host of
+    this very booking.
     """
 
     limits_only: bool = False
+    details: GuestDetails | None = None
+    said: GuestDetails | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +76,7 @@ class House:
     home: Home
     ids: Ids
     vault: Vault
+    store: Store
     ledger: Ledger
     guest: Guest
     operations: Operations
@@ -122,9 +129,16 @@ async def open_house(
             tasks.start_soon(ledger.keep_sealed)
             agent = vault.signer(AGENT)
             record = ledger_recorder(ledger, agent.public.thumbprint)
-            guest = Guest(store, fetcher, agent, home.clock, ids, record)
+            callback = home.settings.callback_url
+            guest = Guest(store, fetcher, agent, home.clock, ids, record, callback_url=callback)
             principal = principal_urn(vault.public(PRINCIPAL))
-            assistant = Assistant(guest=guest, principal=principal, limits_only=wishes.limits_only)
+            assistant = Assistant(
+                guest=guest,
+                principal=principal,
+                limits_only=wishes.limits_only,
+                details=wishes.details or _details_of(home.settings),
+                said=wishes.said,
+            )
             operations = Operations(assistant)
             registry = Registry()
             register(registry, operations)
@@ -146,6 +160,7 @@ async def open_house(
                     home=home,
                     ids=ids,
                     vault=vault,
+                    store=store,
                     ledger=ledger,
                     guest=guest,
                     operations=operations,
@@ -176,6 +191,10 @@ def open_issued(home: Home, vault: Vault, store: Store, ids: Ids) -> Issued:
     origin = home.settings.keyapp_origin
     place = None if origin is None else StatusPlace(origin=origin, key=status_key(vault).public)
     return Issued(store, ids, vault.public(PRINCIPAL).thumbprint, place)
+
+
+def _details_of(settings: Settings) -> GuestDetails | None:
+    return None if settings.name is None else GuestDetails(name=settings.name, contact=settings.contact)
 
 
 def log_name(vault: Vault) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from sayso.core.refusal import Refused
+from sayso.scheduling.terms.guest_details import ContactText, PersonName
 
 __all__ = ("DATABASE_VARIABLE", "HOME_VARIABLE", "SETTINGS_FILE", "Settings", "default_home", "read_settings")
 
@@ -25,14 +26,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     `resolve` maps names of a test internet to loopback ports (`"shop.example" = "127.0.0.1:8443"`): plain HTTP goes to
     exactly that port while https URLs are what is signed. Nothing remote can add to it.
+    `name` and `contact` (a telephone number or e-mail address) are what hosts may be told with a booking, under limits
+    whose text says so; without a name nobody is told anything.
     `zone` is the person's IANA time zone; without it the machine's is taken.
     `keyapp_origin` is the public https origin that leads to `sayso keyapp serve`; without it what is signed cannot be
     taken back, and says so.
+    `callback_url` is the public https address that leads to `sayso guest listen`; holds carry it to hosts, which tell
+    there what becomes of them. Without it everything is learned by asking.
     """
 
     resolve: Mapping[str, str] = {}
     zone: str | None = None
+    name: PersonName | None = None
+    contact: ContactText | None = None
     keyapp_origin: Annotated[str, Meta(pattern=r"^https://[a-z0-9.-]+$")] | None = None
+    callback_url: Annotated[str, Meta(pattern=r"^https://[a-z0-9.-]+(/[!-~]*)?$", max_length=2048)] | None = None
 
 
 def default_home() -> Path:

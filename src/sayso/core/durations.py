@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from functools import lru_cache
 
 from sayso.core.refusal import Misuse, Refused
 
@@ -25,6 +26,7 @@ _GRAMMAR = re.compile(
 )
 
 
+@lru_cache(maxsize=1024)
 def parse_duration(text: str) -> timedelta:
     """Raises `Refused("malformed_duration")` with reason inexact (months or years), too_long or syntax."""
     found = _GRAMMAR.fullmatch(text)

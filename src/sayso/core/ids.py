@@ -10,6 +10,9 @@ from typing import Protocol
 __all__ = ("CountingIds", "Ids", "SystemIds")
 
 _ID_BYTES = 16
+_BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
+_PAIRS = [first + second for first in _BASE32 for second in _BASE32]
+_SHIFTS = range(120, -1, -10)
 
 
 class Ids(Protocol):
@@ -32,7 +35,9 @@ class SystemIds:
     """Ids from the operating system's generator."""
 
     def new(self, prefix: str) -> str:
-        return f"{prefix}_{base64.b32encode(self.random(_ID_BYTES)).decode().rstrip('=').lower()}"
+        # RFC 4648's base32 without padding, two characters at a time: 128 bits and two zero bits are thirteen pairs.
+        bits = int.from_bytes(self.random(_ID_BYTES), "big") << 2
+        return f"{prefix}_{''.join([_PAIRS[bits >> shift & 1023] for shift in _SHIFTS])}"
 
     def token(self, size: int = 16) -> str:
         return base64.urlsafe_b64encode(self.random(size)).decode().rstrip("=")

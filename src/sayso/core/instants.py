@@ -23,6 +23,8 @@ _GRAMMAR = re.compile(
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
+_SECONDS = len("2026-10-13T13:05:00")
+_WITH_OFFSET = len("2026-10-15T13:00:00-04:00")
 _LEAP_DAYS = ((6, 30), (12, 31))
 
 
@@ -59,6 +61,8 @@ def from_epoch(seconds: int) -> datetime:
 def write_instant(instant: datetime) -> str:
     """In UTC, `2026-10-13T13:05:00Z`; a fraction only where there is one, without trailing zeros."""
     moment = _aware(instant).astimezone(UTC)
+    if not moment.microsecond:
+        return f"{moment.isoformat()[:_SECONDS]}Z"
     fraction = f".{moment.microsecond:06d}".rstrip("0").rstrip(".")
     return f"{moment.replace(microsecond=0, tzinfo=None).isoformat()}{fraction}Z"
 
@@ -70,6 +74,9 @@ def write_local(instant: datetime, zone: ZoneInfo) -> str:
     written in UTC.
     """
     moment = _aware(instant).astimezone(zone)
+    text = moment.isoformat()
+    if len(text) == _WITH_OFFSET:
+        return text  # neither a fraction nor seconds in the offset: nearly always
     offset = moment.utcoffset()
     if offset is None or offset % timedelta(minutes=1):
         return write_instant(instant)

@@ -21,7 +21,7 @@ import orjson
 
 from sayso.core.refusal import Misuse, Refused
 
-__all__ = ("MAX_DEPTH", "MAX_INTEGER", "MIN_INTEGER", "JsonValue", "decode", "encode", "parse")
+__all__ = ("MAX_DEPTH", "MAX_INTEGER", "MIN_INTEGER", "JsonValue", "convert", "decode", "encode", "parse")
 
 JsonValue: TypeAlias = "Mapping[str, JsonValue] | Sequence[JsonValue] | str | int | float | bool | None"
 T = TypeVar("T")
@@ -80,7 +80,11 @@ def decode(data: bytes, type_: type[T], *, depth: int = 64) -> T:
     Raises what `parse` raises, and `Refused("schema_invalid")` whose `place` is the path of the offending member
     (`$.window.start`). Types are compared strictly: no text becomes a number, no number a boolean.
     """
-    value = parse(data, depth=depth)
+    return convert(parse(data, depth=depth), type_)
+
+
+def convert(value: JsonValue, type_: type[T]) -> T:
+    """The second half of `decode`, for whoever has to look at the parsed value first. Refused: `schema_invalid`."""
     try:
         return msgspec.convert(value, type_, strict=True)
     except msgspec.ValidationError as error:

@@ -9,6 +9,7 @@ the raw path and query of the request line, and from nothing else: not Host, not
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from starlette.types import Receive, Scope
 
@@ -75,7 +76,12 @@ def request_target(scope: Scope, public_origin: str) -> str:
     """
     query: bytes = scope["query_string"]
     target: bytes = scope["raw_path"] + (b"?" + query if query else b"")
-    return f"https://{read_origin(public_origin).authority}{target.decode('latin-1')}"
+    return f"https://{_authority(public_origin)}{target.decode('latin-1')}"
+
+
+@lru_cache(maxsize=64)
+def _authority(public_origin: str) -> str:
+    return read_origin(public_origin).authority
 
 
 async def read_signed(

@@ -26,6 +26,7 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sayso.core import b64u, strictjson
 from sayso.core.refusal import Misuse, Refused
@@ -72,7 +73,7 @@ _INPUT = re.compile(
 _SIGNATURE = re.compile(r"schcp=:([A-Za-z0-9+/]{86}==):")
 _DIGEST = re.compile(r"sha-256=:([A-Za-z0-9+/]{43}=):")
 _AGENT_KEY = re.compile(r"[A-Za-z0-9_-]{1,1024}")
-_HEADERS = ("content-digest", "signature-input", "signature", "schcp-agent-key")
+_HEADERS = (b"content-digest", b"signature-input", b"signature", b"schcp-agent-key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def verify_request(
     """
     if not _METHOD.fullmatch(method):
         raise _malformed("method", "a method is upper-case letters", "@method")
-    digest, given, signed, agent = (_only(name, headers) for name in _HEADERS)
+    digest, given, signed, agent = _pick(headers)
     found = _match(_INPUT, given, "signature-input")
     signature = _base64(_match(_SIGNATURE, signed, "signature").group(1), "signature")
     parameters, created, key_id, nonce = found[1], int(found[2]), found[3], found[4]
@@ -153,9 +154,16 @@ def _digest(body: bytes) -> str:
     return f"sha-256=:{b64encode(sha256(body)).decode('ascii')}:"
 
 
-def _only(name: str, headers: Sequence[tuple[bytes, bytes]]) -> str:
-    wanted = name.encode("ascii")
-    values = [value for field, value in headers if field.lower() == wanted]
+def _pick(headers: Sequence[tuple[bytes, bytes]]) -> list[str]:
+    """The values of the four headers in their order, each there exactly once."""
+    found: dict[bytes, list[bytes]] = {name: [] for name in _HEADERS}
+    for field, value in headers:
+        if (values := found.get(field.lower())) is not None:
+            values.append(value)
+    return [_only(name.decode("ascii"), values) for name, values in found.items()]
+
+
+def _only(name: str, values: Sequence[bytes]) -> str:
     if not values:
         raise _malformed("missing_header", f"the header {name} is missing", name)
     if len(values) > 1:
@@ -180,6 +188,7 @@ def _base64(text: str, name: str) -> bytes:
     return data
 
 
+@lru_cache(maxsize=1024)
 def _agent_key(value: str) -> PublicKey:
     _match(_AGENT_KEY, value, "schcp-agent-key")
     try:

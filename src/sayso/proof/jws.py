@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Generic, TypeVar
 
 import msgspec
@@ -24,7 +24,16 @@ from sayso.core.refusal import Misuse, Refused
 from sayso.proof.hashes import sha256_b64u
 from sayso.proof.keys import PrivateKey, PublicKey
 
-__all__ = ("MAX_TOKEN", "Header", "Unverified", "Verified", "read_jws", "sign_jws", "verify_jws")
+__all__ = (
+    "MAX_TOKEN",
+    "Header",
+    "Unverified",
+    "Verified",
+    "read_jws",
+    "sign_jws",
+    "verify_jws",
+    "verify_payload",
+)
 
 T = TypeVar("T")
 
@@ -74,8 +83,7 @@ def sign_jws(
 ) -> str:
     """The compact token; bytes are signed as they are, anything else in its compact JSON."""
     payload = claims if isinstance(claims, bytes) else strictjson.encode(claims)
-    header = strictjson.encode(Header(alg=key.public.algorithm, typ=typ, kid=kid))
-    signed = f"{b64u.encode(header)}.{b64u.encode(payload)}"
+    signed = f"{_write_header(key.public.algorithm, typ, kid)}.{b64u.encode(payload)}"
     token = f"{signed}.{b64u.encode(key.sign(signed.encode('ascii')))}"
     if len(token) > MAX_TOKEN:
         raise Misuse("a document is too long to be read by anyone")
@@ -109,15 +117,26 @@ def verify_jws(token: str, *, typ: str, key: PublicKey | Callable[[Header], Publ
     in the payload.
     """
     seen = read_jws(token)
+    return Verified(seen.header, _read_claims(verify_payload(seen, typ=typ, key=key), claims), token)
+
+
+def verify_payload(seen: Unverified, *, typ: str, key: PublicKey | Callable[[Header], PublicKey]) -> bytes:
+    """The payload of a token that was looked at before, because its key stands in it; raises as `verify_jws`."""
     if _media_type(seen.header.typ) != _media_type(typ):
         raise Refused.because("wrong_typ", f"this is not a {typ}", place="typ")
     trusted = key if isinstance(key, PublicKey) else key(seen.header)
     if seen.header.alg != trusted.algorithm:
         raise Refused.because("alg_not_allowed", f"this key signs with {trusted.algorithm}", place="alg")
     trusted.verify(seen.signature, seen.signed)
-    return Verified(seen.header, _read_claims(seen.payload, claims), token)
+    return seen.payload
 
 
+@lru_cache(maxsize=256)
+def _write_header(alg: str, typ: str, kid: str | None) -> str:
+    return b64u.encode(strictjson.encode(Header(alg=alg, typ=typ, kid=kid)))
+
+
+@lru_cache(maxsize=256)
 def _read_header(data: bytes) -> Header:
     try:
         return strictjson.decode(data, Header, depth=_HEADER_DEPTH)

@@ -22,26 +22,31 @@ __all__ = ("CAP", "prune", "spend")
 CAP = 10_000
 """Live nonces a scope may hold: 140 requests a second for the 70 s that SchCP remembers them."""
 
-_PRUNED_AT_ONCE = 8
+_TIDIED_EVERY = 16
+_PRUNED_AT_ONCE = 2 * _TIDIED_EVERY
 
 _mine = nonces.c.scope == bindparam("scope")
 _stale = nonces.c.keep_until <= bindparam("now")
-_oldest = select(nonces.c.nonce).where(_mine, _stale).order_by(nonces.c.keep_until).limit(_PRUNED_AT_ONCE)
+_oldest = (
+    select(nonces.c.nonce)
+    .where(_mine, _stale)
+    .order_by(nonces.c.keep_until)
+    .limit(_PRUNED_AT_ONCE)
+    .with_for_update(skip_locked=True)
+)
 # The very nonce is among what goes, however many older ones there are: once stale it means nothing.
 _PRUNE_SCOPE = statement(
     delete(nonces).where(_mine, _stale, or_(nonces.c.nonce == bindparam("nonce"), nonces.c.nonce.in_(_oldest)))
 )
-# Looking costs a fifth of deleting nothing, and there is seldom anything to delete.
-_HAS_STALE = statement(select(nonces.c.nonce).where(_mine, _stale).limit(1))
 _SPEND = statement(insert(nonces).on_conflict_do_nothing())
 _FORGET = statement(delete(nonces).where(_mine, nonces.c.nonce == bindparam("nonce")))
 _first = insert(nonce_scopes).values(scope=bindparam("scope"), kept=1)
 _COUNT = statement(
     _first.on_conflict_do_update(
         index_elements=["scope"],
-        set_={"kept": nonce_scopes.c.kept + 1 - bindparam("pruned")},
-        where=nonce_scopes.c.kept - bindparam("pruned") < bindparam("cap"),
-    )
+        set_={"kept": nonce_scopes.c.kept + 1},
+        where=nonce_scopes.c.kept < bindparam("cap"),
+    ).returning(nonce_scopes.c.kept)
 )
 _UNCOUNT = statement(
     update(nonce_scopes)
@@ -68,22 +73,34 @@ def spend(unit: Unit, scope: str, nonce: str, keep_until: datetime, *, cap: int 
     until = micros(keep_until)
     if until <= now:
         return False
-    pruned = 0
-    if unit.one(_HAS_STALE, {"scope": scope, "now": now}) is not None:
-        pruned = unit.execute(_PRUNE_SCOPE, {"scope": scope, "nonce": nonce, "now": now})
-    if unit.execute(_SPEND, {"scope": scope, "nonce": nonce, "keep_until": until}) == 0:
-        if pruned:
-            unit.execute(_UNCOUNT, {"scope": scope, "gone": pruned})
+    fresh = {"scope": scope, "nonce": nonce, "keep_until": until}
+    # One that is there already means nothing if it is stale. Otherwise nobody looks at stale ones on the way: the
+    # scope forgets them when it is full, and two for each that it adds, sixteen of those at a time.
+    if unit.execute(_SPEND, fresh) == 0 and not (_tidy(unit, scope, nonce) and unit.execute(_SPEND, fresh)):
         return False
     # Invariant I-STORE-1: nonce_scopes.kept counts the scope's rows; locking that row also serialises the scope here.
-    if unit.execute(_COUNT, {"scope": scope, "pruned": pruned, "cap": cap}) == 0:
+    counting = {"scope": scope, "cap": cap}
+    counted = unit.one(_COUNT, counting)
+    if counted is None and _tidy(unit, scope, nonce):
+        counted = unit.one(_COUNT, counting)
+    if counted is None:
         unit.execute(_FORGET, {"scope": scope, "nonce": nonce})
         raise Refused.because(
             "nonce_memory_full",
             f"more than {cap} requests within the time nonces are remembered",
             help="Send fewer requests, or reuse none of the refused nonces and wait.",
         )
+    if counted[0] % _TIDIED_EVERY == 0:
+        _tidy(unit, scope, nonce)
     return True
+
+
+def _tidy(unit: Unit, scope: str, nonce: str) -> int:
+    """Forgets the oldest stale nonces of a scope, and `nonce` if it is stale; how many went."""
+    gone = unit.execute(_PRUNE_SCOPE, {"scope": scope, "nonce": nonce, "now": micros(unit.now)})
+    if gone:
+        unit.execute(_UNCOUNT, {"scope": scope, "gone": gone})
+    return gone
 
 
 def prune(unit: Unit, limit: int = 256) -> int:

@@ -8,7 +8,7 @@ bytes and nothing else; anything more is refused when it is first compiled.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
@@ -86,16 +86,19 @@ def _compile(construct: ClauseElement, columns: Sequence[str], dialect: DialectN
     assert isinstance(compiled, SQLCompiler)
     _check_types(construct, compiled)
     constants = {name: value for name, value in compiled.params.items() if not compiled.binds[name].required}
-    lists = {match["name"] for match in _LIST.finditer(compiled.string)}
-    for name in lists:
+    order: list[str] = list(compiled.positiontup or ())
+    for name in dict.fromkeys(match["name"] for match in _LIST.finditer(compiled.string)):
         if not constants.get(name):
             raise Misuse(f"the IN list {name} needs its values written into the statement, at least one")
+        # Each value of a list is a constant of its own: a bound name has no bracket in it, so none can collide.
+        values = {f"{name}[{number}]": value for number, value in enumerate(constants.pop(name))}
+        constants |= values
+        order = [each for bound in order for each in (values if bound == name else (bound,))]
 
     def spread(match: re.Match[str]) -> str:
-        return ", ".join(mark for _ in constants[match["name"]])
+        return ", ".join(mark for name in constants if name.startswith(f"{match['name']}["))
 
-    sql = _LIST.sub(spread, compiled.string)
-    return Compiled(sql, _layout(list(_slots(compiled.positiontup or (), constants, lists))))
+    return Compiled(_LIST.sub(spread, compiled.string), _layout(order, constants))
 
 
 def _check_types(construct: ClauseElement, compiled: SQLCompiler) -> None:
@@ -109,44 +112,25 @@ def _check_types(construct: ClauseElement, compiled: SQLCompiler) -> None:
             raise Misuse(f"{name} is {type_!r}: statements carry integers, text and bytes only")
 
 
-class _Constant(NamedTuple):
-    value: Any
-
-
-def _slots(order: Sequence[str], constants: Parameters, lists: set[str]) -> Iterator[str | _Constant]:
-    for name in order:
-        if name in lists:
-            yield from (_Constant(value) for value in constants[name])
-        elif name in constants:
-            yield _Constant(constants[name])
-        else:
-            yield name
-
-
-def _layout(slots: list[str | _Constant]) -> Callable[[Parameters | None], Sequence[Any]]:
+def _layout(order: Sequence[str], constants: Parameters) -> Callable[[Parameters | None], Sequence[Any]]:
     """Builds the function that turns named parameters into positional arguments; runs once a statement, not a call."""
-    names = [slot for slot in slots if isinstance(slot, str)]
-    wanted = frozenset(names)
-    if not names:
-        fixed = tuple(slot.value for slot in slots if isinstance(slot, _Constant))
+    wanted = frozenset(order).difference(constants)
+    count = len(wanted)
+    if not count:
+        fixed = tuple(constants[name] for name in order)
         return lambda given: fixed if not given else _complain(given, wanted)
 
-    pick = itemgetter(*names)
-    single = len(names) == 1
-    plain = len(names) == len(slots)
+    pick = itemgetter(*order)
+    single = len(order) == 1
 
     def arguments(given: Parameters | None) -> Sequence[Any]:
-        if given is None or len(given) != len(wanted):
+        if given is None or len(given) != count:
             return _complain(given or {}, wanted)
         try:
-            picked = pick(given)
+            picked = pick({**given, **constants} if constants else given)
         except KeyError:
             return _complain(given, wanted)
-        values: tuple[Any, ...] = (picked,) if single else picked
-        if plain:
-            return values
-        left = iter(values)
-        return [slot.value if isinstance(slot, _Constant) else next(left) for slot in slots]
+        return (picked,) if single else picked
 
     return arguments
 

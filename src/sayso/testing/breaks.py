@@ -2,11 +2,18 @@
 
 A break is (file, exact old text, new text, test ids), written in `tests/breaks/*.toml`. It is applied in memory, by an
 import hook that hands Python the changed source of that one file; the working tree is never touched. An old text that
-is not found exactly once is an error, so that a break cannot quietly stop meaning anything.
+is not found exactly once is an error, so that a break cannot quietly stop meaning anything. A file that is no module (a
+document, a licence) is broken for the tests that read it with `read_text`.
 
 A test that fails anyway would seem to catch everything, so the named tests must first pass without any break.
 
-Run as `python -m sayso.testing.breaks [--changed-since REV] [--tenth N] [--suite-passed] [ID ...]`.
+A test that does not end under the break has failed, and is told as HUNG. It counts as caught only where the bound is
+generous: under a short one a slow machine would catch everything. The process and what it started are killed.
+
+There are more breaks than one run has time for. `--minutes` says when no further one is started: those whose files
+changed most recently come first, then the tenths in turn, so that what one run leaves the next ones reach.
+
+Run as `python -m sayso.testing.breaks [--changed-since REV] [--tenth N] [--minutes N] [--suite-passed] [ID ...]`.
 """
 
 from __future__ import annotations
@@ -19,9 +26,8 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -29,12 +35,22 @@ import msgspec
 
 from sayso.core.refusal import Misuse
 
-__all__ = ("BREAK_VARIABLE", "Break", "apply_from_environment", "changed_source", "load_breaks", "main")
+__all__ = (
+    "BREAK_VARIABLE",
+    "Break",
+    "apply_from_environment",
+    "changed_source",
+    "load_breaks",
+    "main",
+    "read_text",
+)
 
 BREAK_VARIABLE = "SAYSO_TEST_BREAK"
 _FOLDER = "tests/breaks"
-_PYTEST_FAILED = 1
 _FAILED = 3
+_BOUND = 180.0
+_QUIET = ("-q", "--tb=no", "-p", "no:cacheprovider")
+_LAST_LINES = 5
 
 
 class Break(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -110,61 +126,72 @@ class _Hook(importlib.abc.MetaPathFinder):
         )
 
 
+@cache
+def _under_trial(root: Path, name: str | None) -> Break | None:
+    """The break by that name; a test may read hundreds of files, and each asks."""
+    return load_breaks(root)[name] if name else None
+
+
 def apply_from_environment(root: Path) -> None:
     """Installs the break that `SAYSO_TEST_BREAK` names; does nothing without it. Call before importing the module."""
-    name = os.environ.get(BREAK_VARIABLE)
-    if not name:
+    each = _under_trial(root, os.environ.get(BREAK_VARIABLE))
+    if each is None:
         return
-    each = load_breaks(root)[name]
     path = (root / each.file).resolve()
     already = [n for n, m in sys.modules.items() if Path(getattr(m, "__file__", None) or "/").resolve() == path]
     if already:
-        raise Misuse(f"break {name}: {already[0]} was imported before the break could be applied")
+        raise Misuse(f"break {each.id}: {already[0]} was imported before the break could be applied")
     sys.meta_path.insert(0, _Hook(path, changed_source(root, each)))
 
 
-def _pytest(root: Path, break_id: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs tests under a break, or under none where `break_id` is empty."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
-    environment = {**os.environ, BREAK_VARIABLE: break_id, "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False, text=True)
+def read_text(root: Path, path: Path) -> str:
+    """A file as a test should read it: with the break under trial applied, if it is that file's."""
+    each = _under_trial(root, os.environ.get(BREAK_VARIABLE))
+    if each is not None and path.resolve() == (root / each.file).resolve():
+        return changed_source(root, each).decode()
+    return path.read_text(encoding="utf-8")
 
 
-def _failures(root: Path, chosen: Sequence[Break]) -> list[str]:
+def _failures(root: Path, chosen: Sequence[Break], jobs: int) -> list[str]:
     """What pytest says of the named tests that do not pass without any break; nothing when all do."""
-    if not chosen:
-        return []
-    done = _pytest(root, "", "-rfE", "--tb=no", *dict.fromkeys(test for each in chosen for test in each.tests))
-    if done.returncode == 0:
-        return []
-    lines = (done.stderr + done.stdout).splitlines()
-    return [line for line in lines if line.startswith(("FAILED ", "ERROR"))] or lines[-1:]
+    from sayso.testing.trial import Trial, tried  # noqa: PLC0415 - this module is loaded before any break applies
+
+    shares: list[list[str]] = [[] for _ in range(jobs)]
+    files: dict[str, list[str]] = {}
+    for test in dict.fromkeys(test for each in chosen for test in each.tests):
+        files.setdefault(test.partition("::")[0], []).append(test)
+    for tests in sorted(files.values(), key=len, reverse=True):
+        min(shares, key=len).extend(tests)
+    trials = [Trial({BREAK_VARIABLE: ""}, (*_QUIET, "-rfE", *share)) for share in shares if share]
+    told = []
+    for _, outcome in tried(root, trials, jobs):
+        if outcome.status != 0:
+            lines = outcome.output.splitlines()
+            told += [line for line in lines if line.startswith(("FAILED ", "ERROR"))] or lines[-1:]
+    return told
 
 
-def _is_caught(root: Path, each: Break) -> bool:
-    """Whether a named test fails under the break. A run that could not even collect proves nothing."""
-    return _pytest(root, each.id, "-x", *each.tests).returncode == _PYTEST_FAILED
+def _git(root: Path, *arguments: str) -> list[str]:
+    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=True, text=True)
+    return done.stdout.splitlines()
 
 
-def _changed_files(root: Path, since: str) -> set[str]:
-    command = ["git", "diff", "--name-only", since]
-    done = subprocess.run(command, cwd=root, capture_output=True, check=True, text=True)
-    return set(done.stdout.split())
+def _chosen(root: Path, options: argparse.Namespace) -> Sequence[Break]:
+    """The breaks asked for, in the order in which they are tried."""
+    from sayso.testing.turns import in_turn, touches  # noqa: PLC0415 - this module is loaded before any break applies
 
-
-def _chosen(root: Path, options: argparse.Namespace) -> Iterable[Break]:
     breaks = load_breaks(root)
     if options.ids:
         return [breaks[name] for name in options.ids]
-    if options.changed_since is None and options.tenth is None:
-        return breaks.values()
-    changed = _changed_files(root, options.changed_since) if options.changed_since else set()
+    changed = _git(root, "diff", "--name-only", options.changed_since) if options.changed_since else []
     turn = None if options.tenth is None else options.tenth % 10
-    return [
-        each
-        for index, each in enumerate(breaks.values())
-        if index % 10 == turn or each.file in changed or any(test.split("::")[0] in changed for test in each.tests)
-    ]
+    everything = list(breaks.values())
+    if options.minutes is not None:
+        recent = [*_git(root, "diff", "--name-only", "HEAD"), *_git(root, "log", "--format=", "--name-only")]
+        return in_turn(everything, turn or 0, set(changed), recent)
+    if turn is None and not options.changed_since:
+        return everything
+    return [each for index, each in enumerate(everything) if index % 10 == turn or touches(each, changed)]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -172,7 +199,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("ids", nargs="*", help="only these breaks")
     parser.add_argument("--changed-since", metavar="REV", help="those whose file or test changed since REV")
     parser.add_argument("--tenth", type=int, metavar="N", help="and the N-th tenth of all, so that all come round")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        metavar="N",
+        help="all, those changed since REV first, then from the N-th tenth on; none is started after so many minutes",
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="how many side by side")
+    parser.add_argument(
+        "--bound",
+        type=float,
+        default=_BOUND,
+        metavar="SECONDS",
+        help="how long a break's tests may take; a hang counts from 120 on (default %(default)s)",
+    )
     parser.add_argument(
         "--suite-passed",
         action="store_true",
@@ -183,29 +223,47 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the breaks asked for; 0 when every one is caught, 1 when one is not, 3 when a test fails without any."""
+    from sayso.testing.trial import warm  # noqa: PLC0415 - this module is loaded before any break applies
+
     options = _parser().parse_args(arguments)
     root = Path.cwd()
-    chosen = list(_chosen(root, options))
-    if not options.suite_passed and (failures := _failures(root, chosen)):
+    chosen = _chosen(root, options)
+    if len(chosen) > options.jobs:
+        warm()
+    if not options.suite_passed and (failures := _failures(root, chosen, options.jobs)):
         sys.stdout.write("".join(f"{line}\n" for line in failures))
         sys.stdout.write("breaks: none was tried, because these tests do not pass even without a break\n")
         return _FAILED
-    return _judge(root, chosen, options.jobs)
+    return _judge(root, chosen, options)
 
 
-def _judge(root: Path, chosen: Sequence[Break], jobs: int) -> int:
-    """Tries each break and tells what became of it; 0 when every one is caught, else 1."""
+def _judge(root: Path, chosen: Sequence[Break], options: argparse.Namespace) -> int:
+    """Tries the breaks and tells what became of each; 0 when every one that was tried is caught, else 1."""
+    from sayso.core.clock import SystemClock  # noqa: PLC0415 - this module is loaded before any break applies
+    from sayso.testing.trial import Trial, tried  # noqa: PLC0415
+    from sayso.testing.verdict import is_proof, judged  # noqa: PLC0415
+
+    clock = SystemClock()
+    end = None if options.minutes is None else clock.monotonic() + 60 * options.minutes
+    trials = [
+        Trial({BREAK_VARIABLE: each.id}, (*_QUIET, "-x", *each.tests), options.bound, stops_at_first=True)
+        for each in chosen
+    ]
     missed = []
-    # Each break is a process of its own, so they run side by side; what is told comes in order.
-    with ThreadPoolExecutor(jobs) as pool:
-        for number, (each, caught) in enumerate(
-            zip(chosen, pool.map(partial(_is_caught, root), chosen), strict=True), 1
-        ):
-            sys.stdout.write(f"[{number}/{len(chosen)}] {'caught' if caught else 'MISSED'}  {each.id}: {each.rule}\n")
-            sys.stdout.flush()
-            if not caught:
-                missed.append(each.id)
-    sys.stdout.write(f"breaks: {len(chosen) - len(missed)} caught, {len(missed)} missed\n")
+    started = 0
+    may_start = lambda: end is None or clock.monotonic() < end  # noqa: E731
+    for count, (index, outcome) in enumerate(tried(root, trials, options.jobs, may_start=may_start), 1):
+        each, verdict = chosen[index], judged(outcome.status)
+        started = count
+        sys.stdout.write(f"[{count}/{len(chosen)}] {verdict.value} {outcome.seconds:5.1f} s  {each.id}: {each.rule}\n")
+        if not is_proof(verdict, options.bound):
+            missed.append(each.id)
+            if outcome.status != 0:
+                sys.stdout.write("".join(f"    {line}\n" for line in outcome.output.splitlines()[-_LAST_LINES:]))
+        sys.stdout.flush()
+    sys.stdout.write(f"breaks: {started - len(missed)} caught, {len(missed)} missed\n")
+    if left := len(chosen) - started:
+        sys.stdout.write(f"breaks: {left} not tried, left for the next run: the {options.minutes:g} minutes are over\n")
     return 1 if missed else 0
 
 

@@ -88,6 +88,8 @@ def _carried(root: Path) -> Mapping[str, list[str]]:
 def _marked(tree: ast.Module, path: str) -> Iterator[tuple[str, list[str]]]:
     shared = [name for node in tree.body if _is_pytestmark(node) for name in _markers(node)]
     for node in tree.body:
+        if (machine := _played(node)) is not None:
+            yield f"{path}::{machine}::runTest", [*shared, *_markers(node)]
         for function, prefix in _tests(node, path):
             marks = [*shared, *(name for each in function.decorator_list for name in _markers(each))]
             if isinstance(node, ast.ClassDef):
@@ -103,6 +105,14 @@ def _tests(node: ast.stmt, path: str) -> Iterator[tuple[ast.FunctionDef | ast.As
         for inner in node.body:
             if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef) and inner.name.startswith("test_"):
                 yield inner, f"{path}::{node.name}"
+
+
+def _played(node: ast.stmt) -> str | None:
+    """The name of a state machine made into a test: `TestShop = pytest.mark.req(…)(Shop.TestCase)`."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call) or not any(_markers(node)):
+        return None
+    names = [each.id for each in node.targets if isinstance(each, ast.Name)]
+    return names[0] if names and names[0].startswith("Test") else None
 
 
 def _is_pytestmark(node: ast.stmt) -> bool:

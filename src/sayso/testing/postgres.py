@@ -41,7 +41,7 @@ _TEMPLATE = "sayso_template"
 _UNPRIVILEGED = "nobody"
 # Stops the server and tidies up as soon as its standard input ends, which it does when the test process is gone.
 _GUARD = """
-"$1/bin/postgres" -D "$3" -k "$2" -c listen_addresses= -c fsync=off -c full_page_writes=off \
+"$1/bin/postgres" -D "$3" -k "$2" -c listen_addresses= -c fsync="$4" -c full_page_writes="$4" \
     -c max_connections=200 -c shared_buffers=32MB -c autovacuum=off -c wal_level=minimal -c max_wal_senders=0 \
     -c deadlock_timeout=50ms \
     >"$2/log" 2>&1 </dev/null &
@@ -96,12 +96,15 @@ class PostgresServer:
 
 
 @contextmanager
-def serve_postgres() -> Iterator[PostgresServer]:
-    """Starts a server with a migrated template database and stops it again. Takes about a second."""
+def serve_postgres(*, durable_in: Path | None = None) -> Iterator[PostgresServer]:
+    """Starts a server with a migrated template database and stops it again. Takes about a second.
+
+    With `durable_in`, for a bench: its data lies in a folder made there, and a COMMIT is on disk before it is answered.
+    """
     folder = Path(tempfile.mkdtemp(prefix="sayso-pg-", dir=_DISK))
-    data = Path(tempfile.mkdtemp(prefix="sayso-pg-", dir=_roomy()))
+    data = Path(tempfile.mkdtemp(prefix="sayso-pg-", dir=durable_in or _roomy()))
     try:
-        guard = _start(folder, data)
+        guard = _start(folder, data, is_durable=durable_in is not None)
     except BaseException:
         shutil.rmtree(folder)
         shutil.rmtree(data)
@@ -116,7 +119,7 @@ def serve_postgres() -> Iterator[PostgresServer]:
         guard.communicate()
 
 
-def _start(folder: Path, data: Path) -> subprocess.Popen[bytes]:
+def _start(folder: Path, data: Path, *, is_durable: bool) -> subprocess.Popen[bytes]:
     """Makes a cluster and starts its server under the guard, which from then on owns both folders."""
     account = _account()
     for path in (folder, data):
@@ -131,7 +134,7 @@ def _start(folder: Path, data: Path) -> subprocess.Popen[bytes]:
         **_identity(account),
     )
     return subprocess.Popen(
-        ["/bin/sh", "-c", _GUARD, "guard", installed, folder, data],
+        ["/bin/sh", "-c", _GUARD, "guard", installed, folder, data, "on" if is_durable else "off"],
         stdin=subprocess.PIPE,
         start_new_session=True,
         cwd=folder,

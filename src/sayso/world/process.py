@@ -33,7 +33,8 @@ __all__ = ("ServedWorld", "find_world", "running_world")
 
 _PASSED_ON = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "LANG", "LC_ALL", "TZDIR", "SAYSO_DEBUG")
 _PORTS_BYTES = 65_536
-_PATIENCE = 5.0
+_PATIENCE = 60.0
+"""Seconds that somebody else's world may take to start: it is known to be starting, on a machine that may be busy."""
 _BETWEEN_LOOKS = 0.2
 
 
@@ -89,16 +90,27 @@ async def _somebody_elses(home: Path, child: Child) -> Mapping[str, str]:
             if found is not None:
                 return found
             await anyio.sleep(_BETWEEN_LOOKS)
-    raise PeerUnreachable(child.name, f"it did not start: {child.stderr_tail.strip()[-500:]}")
+    raise _did_not_start(child)
+
+
+def _did_not_start(child: Child) -> PeerUnreachable:
+    return PeerUnreachable(child.name, f"it did not start: {child.stderr_tail.strip()[-500:]}")
 
 
 async def _ready(child: Child) -> Mapping[str, str] | None:
-    """The ports the child says it is ready at; None where it ended without a word."""
+    """The ports the child says it is ready at; None where another process serves this world, or is about to."""
     line = await child.read_line()
     if line is None:
         await child.ended()
-        return None
+        raise _did_not_start(child)
     try:
+        said = strictjson.parse(line)
+        failed = said.get("failed") if isinstance(said, dict) else None
+        if failed is not None:
+            await child.ended()
+            if isinstance(failed, dict) and failed.get("code") == "world_is_running":
+                return None
+            raise _did_not_start(child)
         return strictjson.decode(line, Ready).ports
     except Refused as no:
         raise PeerUnreachable(child.name, "its first line is not the one that says it is ready") from no

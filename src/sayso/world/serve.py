@@ -45,6 +45,8 @@ async def serving_world(home: Path, *, port_base: int | None = None) -> AsyncIte
         async with AsyncExitStack() as stack:
             world = stack.enter_context(open_world(home, clock))
             for host in world.hosts:
+                if host.begin is not None:
+                    await host.store.unit(host.begin)
                 await stack.enter_async_context(keeping_tidy(host.store, clock, host.desk))
             ports: dict[str, str] = {}
             for number, (name, app) in enumerate(world.origins.items()):

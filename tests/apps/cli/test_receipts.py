@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,11 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from sqlalchemy import update
 
 from sayso.apps.cli import main
-from sayso.apps.cli.receipts import receipts
 from sayso.core.clock import ManualClock
 from sayso.ledger.ledger import Ledger
 from sayso.ledger.rules.record import Link
@@ -26,6 +26,8 @@ from sayso.store.statements import statement
 from sayso.store.tables import ledger as tables
 from sayso.store.vault import Vault
 from sayso.testing.store import START, fresh_file
+from tests.journeys.house import sayso
+from tests.journeys.terminal import at_terminal
 from tests.ledger.logs import KEY_SET, SIGNED, draft
 
 CHEAP = Cost(memory_kib=64, passes=1, lanes=1)
@@ -245,15 +247,46 @@ def test_an_export_without_its_key_is_called_wrongly(say: Say, tmp_path: Path) -
 
 
 def test_a_checkpoint_is_signed_once_the_passphrase_is_typed(home: Path) -> None:
-    """A locked key asks; a wrong passphrase signs nothing."""
+    """A locked key asks, at the terminal alone; a wrong passphrase signs nothing, and neither does a pipe."""
     (home / "keys" / "ledger.json").unlink()
     Vault(home, ManualClock(START), cost=CHEAP).create("ledger", passphrase="correct horse")
-    runner = CliRunner()
-    wrong = runner.invoke(receipts, ["checkpoint", "--home", str(home)], input="wrong\n")
-    assert (wrong.exit_code, "wrong_passphrase" in repr(getattr(wrong.exception, "refusal", ""))) == (1, True)
-    right = runner.invoke(receipts, ["checkpoint", "--home", str(home)], input="correct horse\n")
-    assert right.exit_code == 0
-    assert right.stdout.splitlines()[:2] == ["sayso/test", "3"]
+    for typed, code in (("a guess", 1), ("correct horse", 0)):
+        with at_terminal(["receipts", "checkpoint", "--home", str(home)]) as (terminal, child):
+            terminal.wait_for("Passphrase of your keys: ")
+            terminal.type(typed)
+            said = terminal.rest()
+            assert (child.wait(), typed in said, "sayso/test" in said) == (code, False, code == 0), said
+    piped = sayso("receipts", "checkpoint", "--home", str(home), answers="correct horse\n")
+    assert (piped.code, piped.out, "locked" in piped.err) == (1, "", True)
+
+
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1
+
+
+def heed_permissions() -> None:
+    """Makes the administrator somebody like everybody, for whom a folder that cannot be written is one."""
+    ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)
+
+
+def test_a_home_that_cannot_be_written_is_verified_all_the_same(home: Path, tmp_path: Path) -> None:
+    """A backup, or a disk mounted read-only: what it says is judged, and nothing is left beside it or anywhere."""
+    before = sorted(path.name for path in home.rglob("*"))
+    temporary = tmp_path / "tmp"
+    temporary.mkdir(mode=0o700)
+    home.chmod(0o500)
+    (home / "sayso.db").chmod(0o400)
+    command = [sys.executable, "-m", "sayso", "receipts", "verify", "--home", str(home)]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=heed_permissions,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
+    home.chmod(0o700)
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["receipts: 5 verified, chain intact"]), done.stderr
+    assert (sorted(path.name for path in home.rglob("*")), list(temporary.iterdir())) == (before, [])
 
 
 def test_several_logs_are_told_apart(say: Say, home: Path) -> None:

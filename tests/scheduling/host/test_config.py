@@ -12,6 +12,7 @@ from sayso.scheduling.terms.discovery_checks import verify_discovery
 from sayso.world.maple_street import maple_street_auto
 from sayso.world.phonecheck import PHONECHECK
 
+NOOR = "urn:schcp:principal:jwk-thumbprint:" + "A" * 43
 KEY = PrivateKey.from_seed(b"k" * 32).public
 
 
@@ -25,6 +26,11 @@ def policies(**members):
 
 def service(**members):
     return changed(services=(replace(maple_street_auto().services[0], **members),))
+
+
+def person(**members):
+    asking = {"access": "contacts", "confirmation": Confirmation(mode="approval", answer_within="PT2H"), **members}
+    return replace(policies(**asking), kind="person", owner=NOOR)
 
 
 def hours(*texts):
@@ -71,8 +77,27 @@ CASES = {
         "$.policies.confirmation",
     ),
     "an answer without a deadline": (policies(confirmation=Confirmation(mode="approval")), "$.policies.confirmation"),
-    "a person": (changed(kind="person"), "$.kind"),
+    "a person without a name": (changed(kind="person"), "$.kind"),
+    "an owner who is an example's placeholder": (
+        replace(person(), owner=NOOR.replace("A" * 43, "OWNER-GOES-HERE".ljust(43, "-"))),
+        "$.owner",
+    ),
+    "an owner of a business": (changed(owner=NOOR), "$.owner"),
+    "a person open to anyone": (person(access="anyone"), "$.policies.access"),
+    "a person who confirms by themselves": (
+        person(access="contacts", confirmation=Confirmation(mode="instant")),
+        "$.policies.confirmation.mode",
+    ),
 }
+
+
+@pytest.mark.req("SCH-187", "SCH-262")
+def test_a_persons_calendar_is_built_and_published():
+    """Its kind stands in the document, its owner only in its offers."""
+    config = person()
+    document = verify_discovery(discovery_bytes(config, KEY), config.domain)
+    assert (document.kind, build_profile(config).owner) == ("person", NOOR)
+    assert NOOR.encode() not in discovery_bytes(config, KEY)
 
 
 @pytest.mark.parametrize("name", sorted(CASES))

@@ -11,7 +11,7 @@ from sayso.core import strictjson
 from sayso.proof.jws import read_jws
 from sayso.proof.keys import PrivateKey
 from sayso.scheduling.host.contacts import add_contact, contacts, remove_contact
-from sayso.scheduling.terms.discovery import WaitlistLimits
+from sayso.scheduling.terms.discovery import Confirmation, WaitlistLimits
 from sayso.scheduling.terms.identity import principal_urn
 from tests.scheduling.host.town import DOMAIN, HOST, WINDOW, one_bay, open_town_on_file, read, reason
 
@@ -24,11 +24,7 @@ LATER = "2026-10-15T14:00:00-04:00"
 
 @pytest.fixture
 async def shop(tmp_path, clock):
-    settings = msgspec.structs.replace(
-        one_bay(access="contacts"),
-        owner=principal_urn(OWNER.public),
-        waitlist=WaitlistLimits(max_entries_per_agent=5),
-    )
+    settings = msgspec.structs.replace(one_bay(access="contacts"), waitlist=WaitlistLimits(max_entries_per_agent=5))
     async with open_town_on_file(tmp_path, clock, settings) as opened:
         yield opened
 
@@ -74,14 +70,19 @@ async def test_who_is_not_a_contact_can_neither_look_nor_hold_nor_wait(shop):
 
 
 @pytest.mark.req("SCH-039", "SCH-262", "SCH-021")
-async def test_the_owner_and_the_contacts_book_and_the_offer_names_the_owner(shop):
+async def test_the_owner_and_the_contacts_book_and_the_offer_names_the_owner(tmp_path, clock):
     """The owner needs to be on no list."""
-    kim = shop.guest()
-    await befriend(shop, kim)
-    hold = read(await kim.hold(kim.mandate()), 201)
-    assert strictjson.parse(read_jws(hold["offer"]).payload)["owner"] == principal_urn(OWNER.public)
-    owner = shop.guest(key=OWNER)
-    read(await owner.hold(owner.mandate(), start=LATER), 201)
+    asking = Confirmation(mode="approval", answer_within="PT2H")
+    settings = msgspec.structs.replace(
+        one_bay(access="contacts", confirmation=asking), kind="person", owner=principal_urn(OWNER.public)
+    )
+    async with open_town_on_file(tmp_path, clock, settings) as shop:
+        kim = shop.guest()
+        await befriend(shop, kim)
+        hold = read(await kim.hold(kim.mandate()), 201)
+        assert strictjson.parse(read_jws(hold["offer"]).payload)["owner"] == principal_urn(OWNER.public)
+        owner = shop.guest(key=OWNER)
+        read(await owner.hold(owner.mandate(), start=LATER), 201)
 
 
 @pytest.mark.req("SCH-039")

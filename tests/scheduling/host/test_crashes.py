@@ -1,7 +1,7 @@
 """SIGKILL around every commit: a real process dies, another opens the same files, and the guest's retry completes.
 
 The points of SCH-398 that this version has: hold, confirm, approval, change acceptance, and a cancellation with the
-waitlist offer it brings (a delivery whose process died is in `test_events`). What
+waitlist offer it brings (a delivery whose process died is in `test_crashes_telling`). What
 must hold at each: nothing is lost that was promised, nothing exists twice, no time is kept for nobody.
 """
 

@@ -243,7 +243,7 @@ async def cancelled_by_another_agent(town, home, booking_id):
     return read(await other.cancel(booking_id, other.managing(booking_id)), 200)
 
 
-@pytest.mark.req("SCH-320", "SCH-322", "SCH-007")
+@pytest.mark.req("SCH-320", "SCH-322", "SCH-006", "SCH-007")
 async def test_a_guest_hears_once_what_it_could_have_read_and_drops_the_rest(tmp_path, clock):
     """Delivered, delivered again, delivered out of order: the booking is read once, and is as new as it can be."""
     async with a_listener(tmp_path, clock) as (town, home, events, fetcher):

@@ -23,18 +23,27 @@ from sayso.core.instants import parse_instant, write_instant
 from sayso.proof.hashes import sha256, sha256_b64u
 from sayso.proof.keys import PrivateKey
 from sayso.scheduling.host.admission import admit
+from sayso.scheduling.host.bookings import own_offer, own_receipt
 from sayso.scheduling.host.call import Call
 from sayso.scheduling.host.desk import open_desk
 from sayso.scheduling.host.http import ROUTES
 from sayso.scheduling.rules.spans import micros
 from sayso.scheduling.terms.codes import BY_REASON
 from sayso.scheduling.terms.mandate_checks import verify_mandate
+from sayso.scheduling.terms.participant_checks import check_answers
+from sayso.scheduling.terms.reconfirm import ReconfirmPolicy
 from sayso.store.statements import statement
 from sayso.store.tables.scheduling import host_allocation, host_booking, host_change, host_hold, host_waitlist
 from sayso.testing.store import START, fresh_store
+from tests.scheduling.host.company import coming, not_coming
 from tests.scheduling.host.town import HOST_KEY, Guest, one_bay
 
 QUARTERS = st.integers(0, 36).map(lambda n: parse_instant("2026-10-15T12:00:00Z") + n * timedelta(minutes=15))
+INVITATIONS = st.fixed_dictionaries(
+    {"answer_within": st.sampled_from(["PT1M", "PT1H", "P1D"]), "silence": st.sampled_from(["yes", "no"])}
+)
+REPLIES = st.sampled_from(["yes", "later", "no"])
+SILENCES = (None, "lapses", "stands")
 SERVICES = st.sampled_from(["oil-change", "winter-tires", "brake-diagnosis"])
 WEEK = {"not_before": "2026-10-14T00:00:00-04:00", "not_after": "2026-10-17T00:00:00-04:00"}
 
@@ -133,6 +142,50 @@ class Shop(RuleBasedStateMachine):
         held = self.hold(who, service, start)
         return held if held == multiple() else self.confirm(held)
 
+    @rule(
+        target=bookings,
+        who=st.integers(0, 2),
+        service=SERVICES,
+        start=QUARTERS,
+        terms=INVITATIONS,
+        first=REPLIES,
+        second=REPLIES,
+    )
+    def ask_along(self, who, service, start, terms, first, second):
+        """A booking with company: the two others, of whom one need not answer, on some terms; what they say at once."""
+        others = [each for each in (0, 1, 2) if each != who]
+        named = [
+            {"principal": self.guest(each).principal, "name": f"Person {each}", "required": each != 2}
+            for each in others
+        ]
+        request = {
+            "idempotency_key": self.ids.new("i"),
+            "service_id": service,
+            "start": write_instant(start),
+            "ttl": "PT5M",
+            "participants": named,
+            "invitation": terms,
+        }
+        mandate = self.mandate(who)
+        held = self.send(who, "POST", "/holds", mandate, request)
+        booked = multiple() if held is None else self.confirm((who, mandate, held))
+        for each, reply in zip(others, (first, second), strict=True):
+            if booked != multiple() and reply != "later":
+                self.answer(booked, each, reply)
+        return booked
+
+    @rule(one=bookings, who=st.integers(0, 2), said=st.sampled_from(["yes", "yes", "no"]))
+    def answer(self, one, who, said):
+        """Anybody answers anybody's booking, by the contract it stands on now, under a mandate of their own."""
+        _, booking = one
+        (offer,) = [row["offer"] for row in self.all(host_booking) if row["booking_id"] == booking["booking_id"]]
+        person, change = self.guest(who), own_offer(offer).change
+        bookings = () if change is None else (booking["booking_id"],)
+        mandate = coming(person, offer, *bookings) if said == "yes" else not_coming(person, offer)
+        request = {"idempotency_key": self.ids.new("i"), "offer_sha256": sha256_b64u(offer), "answer": said}
+        path = "/bookings/{booking_id}/answer"
+        self.send(who, "POST", path, mandate, request, booking_id=booking["booking_id"])
+
     @rule(target=offers, one=bookings, start=QUARTERS)
     def move(self, one, start):
         offered = self.ask_change(one, start)
@@ -210,10 +263,26 @@ class Shop(RuleBasedStateMachine):
         self.agents[who] = PrivateKey.from_seed(bytes([key]) * 32)
         self.mandates.pop(who, None)
 
-    @rule(minutes=st.sampled_from([1, 3, 10]), closed=st.sampled_from(["never", "always"]))
-    def edit_policies(self, minutes, closed):
+    @rule(one=bookings, said=st.sampled_from(["yes", "yes", "no"]))
+    def reconfirm(self, one, said):
+        """The booker says again that they come, or not: asked or unasked, in time or not."""
+        who, booking = one
+        (offer,) = [row["offer"] for row in self.all(host_booking) if row["booking_id"] == booking["booking_id"]]
+        named = {"services": None, "max_bookings": None, "bookings": [booking["booking_id"]]}
+        mandate = self.guest(who).mandate(constraints=named, scope=["book", "reschedule"])
+        request = {"idempotency_key": self.ids.new("i"), "offer_sha256": sha256_b64u(offer), "answer": said}
+        path = "/bookings/{booking_id}/reconfirm"
+        self.send(who, "POST", path, mandate, request, booking_id=booking["booking_id"])
+
+    @rule(
+        minutes=st.sampled_from([1, 3, 10]),
+        closed=st.sampled_from(["never", "always"]),
+        silence=st.sampled_from(SILENCES),
+    )
+    def edit_policies(self, minutes, closed, silence):
         """The host changes its mind: what was agreed before stands as it was."""
-        config = one_bay(closed_mandate=closed)
+        asks = None if silence is None else ReconfirmPolicy(opens="PT40H", due="PT10H", silence=silence)
+        config = one_bay(closed_mandate=closed, reconfirm=asks)
         holds = replace(config.policies.holds, ttl_max=f"PT{minutes}M")
         self.desk = open_desk(replace(config, policies=replace(config.policies, holds=holds)), HOST_KEY, self.minted)
 
@@ -251,7 +320,7 @@ class Shop(RuleBasedStateMachine):
         """
         allocations = Counter(row["owner"] for row in self.all(host_allocation))
         owners = {row["hold_id"] for row in self.all(host_hold) if row["state"] == "held"}
-        owners |= {row["owner"] for row in self.all(host_booking) if row["state"] == "confirmed"}
+        owners |= {row["owner"] for row in self.all(host_booking) if row["state"] in ("confirmed", "tentative")}
         owners |= {row["offer_id"] for row in self.all(host_change) if row["state"] == "offered"}
         over = {row["owner"] for row in self.all(host_booking) if row["state"] == "completed"}
         assert owners <= set(allocations) <= owners | over
@@ -262,10 +331,28 @@ class Shop(RuleBasedStateMachine):
         """Three live holds, bookings and waits at most under each mandate."""
         now = micros(self.clock.now())
         held = [row for row in self.all(host_hold) if row["state"] == "held" and row["expires_us"] > now]
-        booked = [row for row in self.all(host_booking) if row["state"] != "cancelled"]
+        booked = [row for row in self.all(host_booking) if row["state"] not in ("cancelled", "declined", "expired")]
         waiting = [row for row in self.all(host_waitlist) if row["state"] == "waiting"]
         used = Counter((row["principal"], row["mandate"]) for row in (*held, *booked, *waiting))
         assert not used or max(used.values()) <= 3
+
+    @invariant()
+    def nothing_is_settled_over_a_required_participants_head(self):
+        """Status and answers agree in every newest receipt: a yes that is missing is waited for, a no ends it."""
+        for row in self.all(host_booking):
+            shown = own_receipt(row["receipt"]).booking
+            check_answers(shown)
+            assert shown.status == row["state"]
+
+    @invariant()
+    def silence_ends_only_what_its_contract_lets_it_end(self):
+        """Not before the stated moment, and not over a second yes."""
+        for row in self.all(host_booking):
+            shown = own_receipt(row["receipt"]).booking
+            if shown.unreconfirmed:
+                terms = own_offer(row["offer"]).reconfirm
+                assert (shown.status, shown.reconfirmed, terms.silence) == ("expired", None, "lapses")
+                assert parse_instant(terms.by) <= self.clock.now()
 
     @invariant()
     def an_entry_is_offered_exactly_while_its_hold_is_held(self):

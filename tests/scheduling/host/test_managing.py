@@ -41,7 +41,7 @@ async def test_cancelling_is_free_at_once_and_receipted(store, clock):
         assert (receipt.booking.sequence, receipt.booking.version, receipt.booking.event.status) == (0, 2, "cancelled")
         assert receipt.booking.total == strictjson.decode(answer.body, Settled).booking.total
         assert b"broke down" not in answer.body
-        assert (await town.rows())["host_booking"][0][-1] == "Sorry, the car broke down."
+        assert "Sorry, the car broke down." in (await town.rows())["host_booking"][0]
         read(await kim.hold(kim.mandate()), 201)
         assert reason(await sam.cancel(booking["booking_id"], mandate), 409) == "already_cancelled"
         assert await town.kinds() == ["hold.placed", "booking.confirmed", "booking.cancelled", "hold.placed"]

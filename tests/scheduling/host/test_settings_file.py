@@ -8,8 +8,11 @@ import pytest
 
 from sayso.core.refusal import Refused
 from sayso.scheduling.host.settings_file import read_host_settings
+from sayso.scheduling.terms.reconfirm import ReconfirmPolicy
 
-SHOP = (Path(__file__).resolve().parents[3] / "docs" / "examples" / "shop.toml").read_text()
+EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
+SHOP = (EXAMPLES / "shop.toml").read_text()
+CALENDAR = (EXAMPLES / "calendar.toml").read_text()
 
 
 def test_what_a_file_leaves_out_takes_a_default():
@@ -30,7 +33,12 @@ def test_a_policy_that_is_stated_leaves_the_others_at_their_defaults():
     assert (policies.confirmation.mode, policies.confirmation.answer_within) == ("approval", "PT2H")
 
 
+RECONFIRM = '[policies.reconfirm]\nopens = "{}"\ndue = "P1D"\nsilence = "{}"\n\n[contact]'
+ASKED = "shop.toml, line 11: policies.reconfirm", "shop.toml, line 13: policies.reconfirm"
 MISTAKES = {
+    "a reminder in months": ("[contact]", RECONFIRM.format("P1M", "lapses"), f"{ASKED[0]}.opens"),
+    "a silence nobody knows": ("[contact]", RECONFIRM.format("P2D", "fines"), f"{ASKED[1]}.silence"),
+    "due before it opens": ("[contact]", RECONFIRM.format("PT12H", "lapses"), "shop.toml, line 10: policies.reconfirm"),
     "a month": ('"PT30M"', '"P1M"', "shop.toml, line 16: services[0].duration"),
     "a zone nobody knows": ("America/Toronto", "Toronto", "shop.toml, line 8: timezone"),
     "a misspelt key": ("buffer =", "bufer =", "shop.toml, line 17: services[0].bufer"),
@@ -44,6 +52,46 @@ MISTAKES = {
     "no way to be reached": ('phone = "+1 416 555 0199"', "", "shop.toml, line 10: contact"),
     "an operator": ('id = "shop"', 'operator = "chairly.example"\nid = "shop"', "shop.toml, line 5: operator"),
 }
+
+
+@pytest.mark.req("SCH-248", "SCH-032")
+def test_a_host_says_in_its_file_when_it_asks_again_and_what_silence_does():
+    """Two lengths of time before the start, and one word."""
+    text = SHOP.replace("[contact]", RECONFIRM.format("P2D", "stands"))
+    policy = read_host_settings(text, "shop.toml").policies.reconfirm
+    assert policy == ReconfirmPolicy(opens="P2D", due="P1D", silence="stands")
+
+
+PERSONS_MISTAKES = {
+    "no owner": ("owner =", "# owner =", "calendar.toml, line 9: kind"),
+    "open to anyone": ('access = "contacts"', 'access = "anyone"', "calendar.toml, line 19: policies.access"),
+    "open by default": ('access = "contacts"', "", "calendar.toml, line 18: policies.access"),
+    "confirming by itself": (
+        'mode = "approval"\nanswer_within = "PT2H"',
+        'mode = "instant"',
+        "calendar.toml, line 22: policies.confirmation.mode",
+    ),
+    "a business with an owner": ('kind = "person"', 'kind = "business"', "calendar.toml, line 11: owner"),
+    "an owner that is nobody": ("urn:schcp:principal", "urn:schcp:person", "calendar.toml, line 11: owner"),
+}  # fmt: skip
+
+
+@pytest.mark.req("SCH-187", "SCH-262")
+def test_a_persons_calendar_is_one_file_too():
+    """Kind, owner, contacts only, every request answered."""
+    config = read_host_settings(CALENDAR, "calendar.toml")
+    policies = config.policies
+    assert (config.kind, policies.access, policies.confirmation.mode) == ("person", "contacts", "approval")
+
+
+@pytest.mark.parametrize("name", sorted(PERSONS_MISTAKES))
+def test_a_persons_calendar_that_would_not_ask_its_person_is_named_by_line_and_key(name):
+    """Nothing of it is served."""
+    old, new, place = PERSONS_MISTAKES[name]
+    assert old in CALENDAR
+    with pytest.raises(Refused) as refused:
+        read_host_settings(CALENDAR.replace(old, new, 1), "calendar.toml")
+    assert (refused.value.refusal.code, refused.value.refusal.place) == ("config_invalid", place)
 
 
 @pytest.mark.parametrize("name", sorted(MISTAKES))

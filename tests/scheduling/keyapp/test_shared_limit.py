@@ -98,7 +98,7 @@ def why(response, code=403):
     return read(response, code)["refusal"]["reason"]
 
 
-@pytest.mark.req("SCH-092", "SCH-074")
+@pytest.mark.req("SCH-092", "SCH-074", "SCH-215")
 async def test_one_limit_over_two_hosts_makes_one_booking(scene):
     """Both hold; the second one to confirm is refused, and cancelling the first frees the unit."""
     mandate = await scene.mandate()

@@ -20,7 +20,9 @@ TICK = timedelta(microseconds=1)
 
 
 def make(command):
-    return command(START + timedelta(days=1), END + timedelta(days=1)) if command is booking.Move else command()
+    when = START + timedelta(days=1), END + timedelta(days=1)
+    given = {booking.Move: when, booking.MoveAndAsk: (*when, START), booking.AskHost: (START,)}
+    return command(*given.get(command, ()))
 
 
 def reachable(table, born):
@@ -82,6 +84,9 @@ def test_lapsing_early_is_a_bug_of_ours():
     with pytest.raises(Misuse):
         change.step(change.ChangeOffer(ChangeState.OFFERED, 1, EXPIRY), change.Lapse(), EXPIRY - TICK)
     waiting = booking.Standing(BookingState.PENDING_HOST, 0, 1, START, END, answer_by=EXPIRY)
+    silent = replace(waiting, state=BookingState.CONFIRMED, reconfirm_by=EXPIRY)
+    with pytest.raises(Misuse):
+        booking.step(silent, booking.LapseUnreconfirmed(), EXPIRY - TICK)
     for command, now in ((booking.Lapse(), EXPIRY - TICK), (booking.Complete(), END - TICK)):
         with pytest.raises(Misuse):
             booking.step(replace(waiting, state=BookingState.CONFIRMED) if now > START else waiting, command, now)
@@ -133,7 +138,9 @@ WHEN = {
 @pytest.mark.parametrize(("state", "command"), list(product(BookingState, get_args(booking.Command))))
 def test_every_booking_pair(state, command):
     """A pair of the table changes state and version, a move alone the sequence and the time; the rest is refused."""
-    before = booking.Standing(state, 2, 5, START, END, open_end=command is booking.End, answer_by=EXPIRY)
+    before = booking.Standing(
+        state, 2, 5, START, END, open_end=command is booking.End, answer_by=EXPIRY, reconfirm_by=EXPIRY
+    )
     now = WHEN.get(command, EXPIRY)
     target = booking.TABLE[state].get(command)
     if target is None:
@@ -141,8 +148,10 @@ def test_every_booking_pair(state, command):
             booking.step(before, make(command), now)
         return
     expected = replace(before, state=target, version=6)
-    if command is booking.Move:
+    if command in (booking.Move, booking.MoveAndAsk):
         expected = replace(expected, sequence=3, start=START + timedelta(days=1), until=END + timedelta(days=1))
+    if command in (booking.MoveAndAsk, booking.AskHost):
+        expected = replace(expected, answer_by=START)
     assert booking.step(before, make(command), now) == expected
 
 

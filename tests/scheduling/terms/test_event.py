@@ -45,6 +45,7 @@ def test_an_open_end_has_no_duration_and_a_place_becomes_the_location():
     assert at_home["locations"]["1"]["name"] == "M6J 1H4, CA"
 
 
+@pytest.mark.req("SCH-211", "SCH-197")
 @pytest.mark.parametrize(
     ("status", "said"),
     [

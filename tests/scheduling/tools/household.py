@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sayso.core.clock import ManualClock
+from sayso.core.clock import Clock
 from sayso.core.ids import Ids, SystemIds
 from sayso.core.refusal import Refused
 from sayso.governance.acts import Registry
@@ -74,7 +74,7 @@ class Household:
     """`call` plays a whole tool call: each question goes to the key app, which shows, asks `says` and signs."""
 
     store: Store
-    clock: ManualClock
+    clock: Clock
     fetcher: Fetcher
     keys: OpenKeys
     guest: Guest
@@ -98,6 +98,7 @@ class Household:
         answers: list[Answer] = []
         while isinstance(step := await self.start(name, arguments, answers), Asks):
             answers.append(await self.answer(step.question, says, mode))
+            assert len(answers) < 10, "a person who is asked without end"
         return step
 
     async def answer(self, question: Question, says: Says = always, mode: ConsentMode = "human_present") -> Answer:
@@ -125,14 +126,21 @@ class Household:
 
 
 def household(
-    store: Store, clock: ManualClock, fetcher: Fetcher, *, ids: Ids | None = None, **settings: Any
+    store: Store,
+    clock: Clock,
+    fetcher: Fetcher,
+    *,
+    ids: Ids | None = None,
+    person: PrivateKey = SAM,
+    agent: PrivateKey = AGENT,
+    **settings: Any,
 ) -> Household:
     """The parts put together, as the house does; made twice on one store it is the same household after a restart."""
     ids = ids or SystemIds()
-    keys = OpenKeys(SAM)
+    keys = OpenKeys(person)
     ledger = Ledger(store, LOG, clock)
-    guest = Guest(store, fetcher, AGENT, clock, ids, ledger_recorder(ledger, "assistant"))
-    assistant = Assistant(guest=guest, principal=principal_urn(SAM.public), **settings)
+    guest = Guest(store, fetcher, agent, clock, ids, ledger_recorder(ledger, "assistant"))
+    assistant = Assistant(guest=guest, principal=principal_urn(person.public), **settings)
     operations = Operations(assistant)
     registry = Registry()
     register(registry, operations)
@@ -144,18 +152,18 @@ def household(
         guest=guest,
         operations=operations,
         kernel=Kernel(registry, [SchedulingConsent(assistant)], ledger),
-        keyapp=KeyApp(keys, fetcher, clock, ids, name="principal", agent=AGENT.public.thumbprint),
+        keyapp=KeyApp(keys, fetcher, clock, ids, name="principal", agent=agent.public.thumbprint),
         ledger=ledger,
     )
 
 
 @asynccontextmanager
 async def open_household(
-    folder: Path, clock: ManualClock, fetcher: Fetcher, **settings: Any
+    folder: Path, clock: Clock, fetcher: Fetcher, *, domain: str = DOMAIN, **settings: Any
 ) -> AsyncIterator[Household]:
     """A household on a fresh database, with the shop added."""
     folder.mkdir(exist_ok=True)
     with fresh_store(folder, clock, name="guest.db") as store:
         home = household(store, clock, fetcher, **settings)
-        await home.guest.add_host(DOMAIN)
+        await home.guest.add_host(domain)
         yield home

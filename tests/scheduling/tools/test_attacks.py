@@ -129,8 +129,11 @@ async def test_every_tool_is_classified_and_those_that_touch_others_need_a_signa
         ("approve_and_book", ActClass.EXECUTION, True),
         ("cancel_booking", ActClass.EXECUTION, True),
         ("change_booking", ActClass.EXECUTION, True),
+        ("reconfirm_booking", ActClass.EXECUTION, True),
         ("booking_status", ActClass.DISCLOSURE, False),
         ("join_waitlist", ActClass.EXECUTION, True),
         ("leave_waitlist", ActClass.EXECUTION, True),
         ("waitlist_status", ActClass.DISCLOSURE, False),
+        ("answer_invitation", ActClass.EXECUTION, True),
+        ("request_limits", ActClass.EXECUTION, True),
     ]

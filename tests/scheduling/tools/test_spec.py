@@ -20,7 +20,7 @@ def walked(tmp_path_factory):
     return asyncio.run(trace.walk(tmp_path_factory.mktemp("walk")))
 
 
-@pytest.mark.req("SCH-377", "SCH-169")
+@pytest.mark.req("SCH-377", "SCH-169", "SCH-396")
 def test_every_printed_block_is_what_the_code_prints(walked):
     """Registry, zones, tools, schemas, texts and the walkthrough; `python -m tests.scheduling.trace` writes them."""
     fetcher, home = walked

@@ -26,8 +26,14 @@ AskPassphrase = Callable[[], Awaitable[str | None]]
 
 _TITLES = {
     "limits": "Your assistant asks for these limits:",
+    "shared_limits": "Your assistant asks for limits over several hosts at once:",
     "offer": "This is the offer, in the host's own signed terms:",
     "management": "Your assistant asks to manage this booking:",
+    "invitation": "Your assistant asks to read an invitation:",
+    "coming": "This is the invitation, in the host's own signed terms; you would accept it:",
+    "not_coming": "This is the invitation, in the host's own signed terms; you would decline it:",
+    "rule": "A rule for your own calendar:",
+    "answer": "This waits for your answer at your own calendar:",
 }
 _YES = ("y", "yes")
 _TRIES = 3

@@ -20,15 +20,22 @@ _DOING = {
     "approve_and_book": "Booking …",
     "cancel_booking": "Cancelling …",
     "change_booking": "Moving …",
+    "reconfirm_booking": "Telling the host …",
     "booking_status": "Looking at your bookings …",
     "join_waitlist": "Joining the waitlist …",
     "leave_waitlist": "Leaving the waitlist …",
     "waitlist_status": "Looking at what you wait for …",
+    "answer_invitation": "Reading the invitation …",
+    "request_limits": "Asking for limits at several hosts …",
 }
 _SIGNED = {
     "limits": "Signed: the limits.",
+    "shared_limits": "Signed: the limits over these hosts.",
     "offer": "Signed: this exact offer.",
-    "management": "Signed for you, without asking, since it only lets the assistant cancel or move what you booked:",
+    "invitation": "Signed: that the invitation may be read.",
+    "coming": "Signed: your yes.",
+    "not_coming": "Signed: your no.",
+    "management": "Signed for you, without asking, since it only lets the assistant look after what you booked:",
 }
 
 
@@ -72,7 +79,8 @@ def _told(step: Step) -> list[str]:
         case "discover_host":
             return [str(host.get("identity")) for host in result.get("hosts", [])]
         case "find_slots":
-            return [f"{result.get('free')} free times {result.get('window')}"]
+            times = "1 free time" if result.get("free") == 1 else f"{result.get('free')} free times"
+            return [f"{times} {result.get('window')}"]
         case "hold_slot":
             return [f"Held until {result.get('held_until')}.", *map(str, result.get("differs_from_request", []))]
         case "approve_and_book" | "change_booking":

@@ -12,6 +12,7 @@ from sayso.apps.asking.conversation import Ending, Outcome
 from sayso.apps.asking.plain_text import plain
 from sayso.apps.asking.session import converse
 from sayso.apps.asking.telling import TerminalTelling
+from sayso.apps.cli.failures import print_failure
 from sayso.apps.cli.logs import log_to_stderr
 from sayso.apps.cli.main import DONE, REFUSED
 from sayso.apps.cli.options import home_option, json_option, world_option
@@ -20,6 +21,7 @@ from sayso.apps.cli.running import Stopped, run_until_stopped
 from sayso.apps.house import Wishes
 from sayso.apps.place import open_place
 from sayso.core import strictjson
+from sayso.core.refusal import Refusal
 
 __all__ = ("ask",)
 
@@ -58,6 +60,8 @@ def ask(text: tuple[str, ...], home: Path, world: bool, yes: bool, limits_only: 
         ending, receipts = run_until_stopped(run)
     except Stopped:
         out.write("\nStopped before anything was asked of anybody.\n")
+        if as_json:
+            print_failure(Refusal(code="stopped", message="Stopped before anything was asked of anybody."))
         return REFUSED
     _print_ending(ending, receipts, as_json=as_json)
     return DONE if ending.outcome is Outcome.DONE else REFUSED

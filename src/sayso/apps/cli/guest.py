@@ -10,6 +10,7 @@ import click
 
 from sayso.apps.asking.plain_text import plain
 from sayso.apps.cli import guest_acts
+from sayso.apps.cli.guest_listen import listen
 from sayso.apps.cli.options import home_option, read_resolve, resolve_option
 from sayso.apps.home import open_home
 from sayso.apps.house import open_house
@@ -71,5 +72,5 @@ def list_hosts(home: Path) -> None:
     asyncio.run(run())
 
 
-for command in guest_acts.COMMANDS:
+for command in (*guest_acts.COMMANDS, listen):
     guest.add_command(command)

@@ -12,6 +12,8 @@ import click
 
 from sayso.apps.asking.by_hand import act_by_hand
 from sayso.apps.asking.telling import TerminalTelling
+from sayso.apps.cli.guest_about import about_you
+from sayso.apps.cli.guest_company import invited_options, read_companions
 from sayso.apps.cli.guest_text import act_text
 from sayso.apps.cli.logs import log_to_stderr
 from sayso.apps.cli.main import DONE, REFUSED
@@ -29,6 +31,7 @@ from sayso.apps.house import Wishes
 from sayso.apps.place import open_place
 from sayso.core import strictjson
 from sayso.governance.kernel import Done
+from sayso.scheduling.terms.guest_details import GuestDetails
 
 __all__ = ("COMMANDS",)
 
@@ -56,6 +59,8 @@ def _act(
     as_json: bool,
     yes: bool = False,
     limits_only: bool = False,
+    details: GuestDetails | None = None,
+    said: GuestDetails | None = None,
 ) -> int:
     """Runs one act and prints what happened; the exit code says whether it did."""
     log_to_stderr()
@@ -64,7 +69,7 @@ def _act(
     out = sys.stderr if as_json else sys.stdout
 
     async def run() -> Done:
-        wishes = Wishes(limits_only=limits_only)
+        wishes = Wishes(limits_only=limits_only, details=details, said=said)
         async with open_place(home, is_world=world, wishes=wishes, told=out, resolve=entries) as house:
             done = await act_by_hand(house, person_at(house, out, yes=yes), TerminalTelling(out), name, given)
             await house.sign_checkpoint()
@@ -115,6 +120,8 @@ def slots(host: str, service: str, earliest: str, latest: str | None, named: str
 @click.option("--latest", help="The latest start you would accept.")
 @click.option("--max-price", metavar="AMOUNT[ CURRENCY]", help="The most you would pay, all in: 100 or '100 CAD'.")
 @_with
+@invited_options
+@about_you
 @yes_option
 @_where
 def hold(
@@ -125,12 +132,20 @@ def hold(
     latest: str | None,
     max_price: str | None,
     named: str | None,
+    participant: tuple[str, ...],
+    optional: tuple[str, ...],
+    answer_within: str | None,
+    silence: str | None,
+    in_person: bool,
+    details: GuestDetails | None,
     **place: Any,
 ) -> int:
     """Keep SERVICE at START for a few minutes, and get the host's signed offer.
 
-    You sign the limits first, unless limits you signed already cover it.
+    You sign the limits first, unless limits you signed already cover it. They say what the host may be told of you when
+    you confirm; it is told nothing else.
     """
+    asked = read_companions(participant, required=True) + read_companions(optional, required=False)
     arguments = {
         "host": host,
         "service_id": service,
@@ -139,18 +154,24 @@ def hold(
         "latest_start": latest,
         "max_price": _ceiling(max_price),
         "with": named,
+        "participants": asked or None,
+        "answer_within": answer_within,
+        "silence": silence,
+        "in_person": in_person or None,
     }
-    return _act("hold_slot", arguments, **place)
+    return _act("hold_slot", arguments, details=details, **place)
 
 
 @click.command()
 @click.argument("hold_id")
 @click.option("--limits-only", is_flag=True, help="Book under the limits you signed, where the host allows it.")
+@about_you
+@click.option("--note", help="Your own words for the host, where it takes notes. They cannot be taken back.")
 @yes_option
 @_where
-def confirm(hold_id: str, **place: Any) -> int:
+def confirm(hold_id: str, details: GuestDetails | None, note: str | None, **place: Any) -> int:
     """Approve the offer of HOLD_ID and book it. A no gives the time back."""
-    return _act("approve_and_book", {"hold_id": hold_id}, **place)
+    return _act("approve_and_book", {"hold_id": hold_id, "note": note}, said=details, **place)
 
 
 @click.command()
@@ -179,6 +200,33 @@ def change(booking_id: str, start: str, **place: Any) -> int:
 def cancel(booking_id: str, message: str | None, **place: Any) -> int:
     """Cancel BOOKING_ID. It is free at any time before the start."""
     return _act("cancel_booking", {"booking_id": booking_id, "message": message}, **place)
+
+
+@click.command()
+@click.argument("booking_id")
+@click.option("--decline", is_flag=True, help="You are not coming: the booking ends, for free, and its time is free.")
+@yes_option
+@_where
+def reconfirm(booking_id: str, decline: bool, **place: Any) -> int:
+    """Tell the host of BOOKING_ID that you are still coming, when it asks.
+
+    Between which moments it asks, and what your silence does, stands in the offer you approved: sayso guest show.
+    """
+    return _act("reconfirm_booking", {"booking_id": booking_id, "decline": decline}, **place)
+
+
+@click.command()
+@click.argument("host")
+@click.argument("booking_id")
+@click.argument("said", metavar="[yes|no]", required=False, type=click.Choice(["yes", "no"]))
+@yes_option
+@_where
+def answer(host: str, booking_id: str, said: str | None, **place: Any) -> int:
+    """Answer an invitation to BOOKING_ID, which somebody else made at HOST and told you of.
+
+    Without yes or no it is only read. You sign that it may be read, and then your answer; nobody can give it for you.
+    """
+    return _act("answer_invitation", {"host": host, "booking_id": booking_id, "answer": said}, **place)
 
 
 @click.group()
@@ -243,5 +291,5 @@ def _ceiling(text: str | None) -> dict[str, str] | None:
     return {"amount": amount, "currency": currency.strip()} if currency else {"amount": amount}
 
 
-COMMANDS = (discover, slots, hold, confirm, show, change, cancel, waitlist)
+COMMANDS = (discover, slots, hold, confirm, show, change, reconfirm, cancel, answer, waitlist)
 """In the order a person meets them."""

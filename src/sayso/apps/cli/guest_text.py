@@ -26,7 +26,7 @@ Line = tuple[str, str]
 def _refused(result: Result) -> Iterator[Line]:
     refused: Result = result.get("refused", {})
     by = f"{result['by']}: " if "by" in result else ""
-    yield "", f"{by}{refused.get('message', 'It did not work.')}"
+    yield "", f"{by}{_said(refused)}"
     if refused.get("help"):
         yield "", str(refused["help"])
     details: Result = refused.get("details") or {}
@@ -37,6 +37,30 @@ def _refused(result: Result) -> Iterator[Line]:
         yield "  ", f"without an agent: {way}"
 
 
+def _said(refused: Result) -> str:
+    """A refusal in its own words; what was typed in a form that is none is told with one that is."""
+    message = str(refused.get("message", "It did not work."))
+    if refused.get("code") != "schema_invalid":
+        return message
+    member = str(refused.get("place", "$")).rpartition(".")[2]
+    return _FORMS.get(member, f"{member.replace('_', ' ')}: {message}")
+
+
+_MOMENT = "Write a time like 2026-10-15T13:00 (the host's own), or with an offset."
+_FORMS = {
+    "earliest_start": _MOMENT,
+    "latest_start": _MOMENT,
+    "start": _MOMENT,
+    "principal": "A PRINCIPAL is urn:schcp:principal:jwk-thumbprint:..., as their own `sayso keyapp show` prints it.",
+    "answer_within": "Write how long they have like PT2H, or P1D for a day.",
+    "amount": "Write an amount like 100, or '100 CAD'.",
+    "currency": "Write a currency like CAD.",
+    "booking_id": "A booking is named like b_x7k2..., as `sayso guest show` lists it.",
+    "hold_id": "A hold is named like h_x7k2..., as `sayso guest hold` printed it.",
+    "service_id": "A service is named as `sayso guest discover HOST` lists it.",
+}
+
+
 def _hosts(result: Result) -> Iterator[Line]:
     for host in result["hosts"]:
         yield "", f"{host['identity']}: {host['host']}"
@@ -45,8 +69,9 @@ def _hosts(result: Result) -> Iterator[Line]:
             yield "  ", f"{service['service_id']}: {service['title']}, {service['takes']}{price}"
             if "choose_from" in service:
                 yield "    ", f"with {', '.join(service['choose_from'])}"
-        for fact in ("confirmation", "approval", "cancelling", "records"):
-            yield "  ", host[fact]
+        for fact in ("confirmation", "reconfirming", "approval", "cancelling", "records", "notes"):
+            if fact in host:
+                yield "  ", host[fact]
         yield "  ", f"Bookable {host['bookable_for']}; it is {host['local_time_now']} there."
         for way in host["without_an_agent"].values():
             if way:
@@ -89,11 +114,38 @@ def _booking(result: Result) -> Iterator[Line]:
     yield "", f"{str(result['outcome']).capitalize()}: {result['booking_id']}"
     yield from _terms(result)
     yield "  ", f"You signed {result['user_signed']}."
-    for fact in ("waits", "proposed", "called_off", "move_declined", "records", "cancelling", "note", "warning"):
+    for person in result.get("participants", ()):
+        yield "  ", person
+    for fact in _FACTS:
         if fact in result:
             yield "  ", result[fact]
     for slot in result.get("free_instead", ()):
         yield "  ", f"free: {slot['start']}"
+
+
+def _invitation(result: Result) -> Iterator[Line]:
+    said = {"read": "You are asked along", "accepted": "You accepted", "declined": "You declined"}
+    yield "", f"{said[str(result['outcome'])]}: {result['booking_id']}, {result['status']}"
+    yield from _terms(result)
+    for person in result["participants"]:
+        yield "  ", person
+    if result["outcome"] == "read" and "answer_by" in result:
+        how = f"sayso guest answer {result['host']} {result['booking_id']} yes"
+        yield "  ", f"Answer by {result['answer_by']}: {how}"
+
+
+_FACTS = (
+    "answered",
+    "waits",
+    "reconfirm",
+    "proposed",
+    "called_off",
+    "move_declined",
+    "records",
+    "cancelling",
+    "note",
+    "warning",
+)
 
 
 def _bookings(result: Result) -> Iterator[Line]:
@@ -129,8 +181,10 @@ _WORDS = {
     "approve_and_book": _booking,
     "change_booking": _booking,
     "cancel_booking": _booking,
+    "reconfirm_booking": _booking,
     "booking_status": _bookings,
     "join_waitlist": _entry,
     "leave_waitlist": _entry,
     "waitlist_status": _entries,
+    "answer_invitation": _invitation,
 }

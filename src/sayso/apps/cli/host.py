@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import click
@@ -13,13 +15,16 @@ from sayso.apps.asking.plain_text import plain
 from sayso.apps.cli.host_acts import COMMANDS
 from sayso.apps.cli.host_contacts import contacts
 from sayso.apps.cli.host_passphrase import ask_passphrase
+from sayso.apps.cli.host_place import at_desk_of, desk_option
+from sayso.apps.cli.host_rules import rules
 from sayso.apps.cli.host_text import booking_lines
 from sayso.apps.cli.host_walk_ins import WALK_INS
 from sayso.apps.cli.logs import log_to_stderr
 from sayso.apps.cli.main import DONE
 from sayso.apps.cli.options import home_option, read_resolve, resolve_option
 from sayso.apps.cli.passphrase import read_new_passphrase
-from sayso.apps.host_home import make_host, opening_desk
+from sayso.apps.host_home import OpenDesk, make_host, opening_desk, rotate_key
+from sayso.apps.serving import run_server, settle_in
 from sayso.core.refusal import Refused
 from sayso.net.fetch import Fetcher
 from sayso.net.listen import LOOPBACK, serving
@@ -73,28 +78,32 @@ def serve(settings: Path | None, addr: str, resolve: tuple[str, ...], home: Path
     port = _port(addr)
     log_to_stderr()
 
-    async def run() -> None:
-        stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(each, stop.set)
-        with opening_desk(home, settings, ask_passphrase) as opened:
-            app = host_app(opened.config, opened.desk, opened.store, opened.clock)
-            async with (
-                Fetcher(read_resolve(resolve)) as fetcher,
-                keeping_tidy(opened.store, opened.clock, opened.desk),
-                keeping_told(opened.store, opened.clock, opened.desk, fetcher),
-                keeping_returned(opened.store, opened.clock, opened.desk, fetcher),
-                serving(app, LOOPBACK, port) as address,
-            ):
-                opened.desk.statuses.ask_through(fetcher, opened.clock)
-                click.echo(plain(f"{opened.config.title}: https://{opened.config.domain} is served at {address.url}"))
-                click.echo(f"On this machine: --resolve {opened.config.domain}={LOOPBACK}:{address.port}")
-                sys.stdout.flush()
-                await stop.wait()
-
-    asyncio.run(run())
+    entries = read_resolve(resolve)
+    with opening_desk(home, settings, ask_passphrase, to_serve=True) as opened:
+        run_server(partial(_serve, opened, port, entries))
     return DONE
+
+
+async def _serve(opened: OpenDesk, port: int, entries: Mapping[str, str]) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, stop.set)
+    app = host_app(opened.config, opened.desk, opened.store, opened.clock)
+    async with (
+        Fetcher(entries) as fetcher,
+        keeping_tidy(opened.store, opened.clock, opened.desk),
+        keeping_told(opened.store, opened.clock, opened.desk, fetcher),
+        keeping_returned(opened.store, opened.clock, opened.desk, fetcher),
+        serving(app, LOOPBACK, port) as address,
+    ):
+        opened.is_published()
+        opened.desk.statuses.ask_through(fetcher, opened.clock)
+        settle_in()
+        click.echo(plain(f"{opened.config.title}: https://{opened.config.domain} is served at {address.url}"))
+        click.echo(f"On this machine: --resolve {opened.config.domain}={LOOPBACK}:{address.port}")
+        sys.stdout.flush()
+        await stop.wait()
 
 
 def _port(addr: str) -> int:
@@ -104,12 +113,25 @@ def _port(addr: str) -> int:
     return int(port)
 
 
+@host.command(name="rotate-key")
+@home_option
+def rotate(home: Path) -> None:
+    """Make a new key, with which the host signs once it is served again.
+
+    The one before stays published: for signing until the last offer that is open then has ended, and for checking as
+    long as the records of your bookings are kept. Guests notice nothing.
+    """
+    thumbprint = rotate_key(home, ask_passphrase)
+    click.echo(f"The new key is {thumbprint}. It signs from the next start on.")
+    click.echo("Stop the host and serve it again: sayso host serve")
+
+
 @host.command()
 @click.option("--all", "everything", is_flag=True, help="Those that are over as well.")
-@home_option
+@desk_option
 def bookings(home: Path, *, everything: bool) -> None:
     """List the bookings to come, those waiting for an answer first."""
-    with opening_desk(home, None, ask_passphrase) as opened:
+    with at_desk_of(home) as opened:
         found = opened.store.run(lambda unit: read_bookings(unit, opened.desk, everything=everything))
     for each in found:
         for line in booking_lines(each):
@@ -121,3 +143,4 @@ def bookings(home: Path, *, everything: bool) -> None:
 for _command in (*COMMANDS, *WALK_INS):
     host.add_command(_command)
 host.add_command(contacts)
+host.add_command(rules)

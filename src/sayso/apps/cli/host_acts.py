@@ -6,14 +6,14 @@ The same operations as over HTTP (`scheduling.host.staff_acts`), under the host'
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
 from sayso.apps.asking.plain_text import plain
-from sayso.apps.cli.host_passphrase import ask_passphrase
+from sayso.apps.cli.host_answers import print_to_sign, signed_answer, signed_option
+from sayso.apps.cli.host_place import at_desk_of, desk_option
 from sayso.apps.cli.host_text import act_line
-from sayso.apps.cli.options import home_option
-from sayso.apps.host_home import opening_desk
 from sayso.core import strictjson
 from sayso.core.ids import SystemIds
 from sayso.core.instants import write_local
@@ -32,10 +32,24 @@ _open_for = click.option(
 _with = click.option("--with", "resource_id", metavar="ID", help="Somebody else, among those guests can choose.")
 
 
-def _act(act: str, booking_id: str, home: Path, start: str | None = None, **members: JsonValue) -> None:
+_ANSWERS: dict[str, Literal["yes", "no"]] = {"approve": "yes", "decline": "no"}
+
+
+def _act(
+    act: str,
+    booking_id: str,
+    home: Path,
+    start: str | None = None,
+    signed: Path | None = None,
+    **members: JsonValue,
+) -> None:
     """Does it and says in one line what became of the booking."""
-    with opening_desk(home, None, ask_passphrase) as opened:
+    with at_desk_of(home) as opened:
         body = {name: value for name, value in members.items() if value is not None}
+        if act in _ANSWERS:
+            message = body.get("message")
+            words = message if isinstance(message, str) else None
+            body |= signed_answer(opened, booking_id, _ANSWERS[act], words, signed)
         if start is not None:
             zone = find_zone(opened.config.timezone)
             body["start"] = write_local(read_moment(start, zone, "start"), zone)
@@ -47,20 +61,28 @@ def _act(act: str, booking_id: str, home: Path, start: str | None = None, **memb
 
 @click.command()
 @_booking
-@home_option
-def approve(booking_id: str, home: Path) -> None:
-    """Say yes to a request, or to a move, that waits for you."""
-    _act("approve", booking_id, home)
+@signed_option
+@desk_option
+def approve(booking_id: str, signed: Path | None, home: Path) -> None:
+    """Say yes to a request, or to a move, that waits for you.
+
+    At a person's calendar the yes is shown to you word for word, and you sign it with your own key.
+    """
+    _act("approve", booking_id, home, signed=signed)
 
 
 @click.command()
 @_booking
 @_message
 @click.option("--no-alternatives", is_flag=True, help="Do not name other free times.")
-@home_option
-def decline(booking_id: str, message: str | None, home: Path, *, no_alternatives: bool) -> None:
-    """Say no to a request, or to a move, that waits for you."""
-    _act("decline", booking_id, home, message=message, alternatives=not no_alternatives)
+@signed_option
+@desk_option
+def decline(booking_id: str, message: str | None, signed: Path | None, home: Path, *, no_alternatives: bool) -> None:
+    """Say no to a request, or to a move, that waits for you.
+
+    At a person's calendar you sign the no with your own key, and your words with it.
+    """
+    _act("decline", booking_id, home, signed=signed, message=message, alternatives=not no_alternatives)
 
 
 @click.command()
@@ -69,7 +91,7 @@ def decline(booking_id: str, message: str | None, home: Path, *, no_alternatives
 @_with
 @_open_for
 @_message
-@home_option
+@desk_option
 def counter(
     booking_id: str, start: str, resource_id: str | None, open_for: str | None, message: str | None, home: Path
 ) -> None:
@@ -83,7 +105,7 @@ def counter(
 @_with
 @_open_for
 @_message
-@home_option
+@desk_option
 def propose(
     booking_id: str, start: str, resource_id: str | None, open_for: str | None, message: str | None, home: Path
 ) -> None:
@@ -94,7 +116,7 @@ def propose(
 @click.command()
 @_booking
 @click.option("--reason", required=True, metavar="WORDS", help="Why, in your own words; the guest reads it.")
-@home_option
+@desk_option
 def cancel(booking_id: str, reason: str, home: Path) -> None:
     """Call a booking off before it starts."""
     _act("cancel", booking_id, home, reason=reason)
@@ -102,7 +124,7 @@ def cancel(booking_id: str, reason: str, home: Path) -> None:
 
 @click.command()
 @_booking
-@home_option
+@desk_option
 def end(booking_id: str, home: Path) -> None:
     """End a running booking that has no agreed end; the rest of its time is free."""
     _act("end", booking_id, home)
@@ -110,7 +132,7 @@ def end(booking_id: str, home: Path) -> None:
 
 @click.command()
 @_booking
-@home_option
+@desk_option
 def attended(booking_id: str, home: Path) -> None:
     """Mark that the guest came; takes a no-show back. Up to 7 days after the end."""
     _act("attended", booking_id, home)
@@ -118,10 +140,10 @@ def attended(booking_id: str, home: Path) -> None:
 
 @click.command(name="no-show")
 @_booking
-@home_option
+@desk_option
 def no_show(booking_id: str, home: Path) -> None:
     """Mark that nobody came. Up to 7 days after the end."""
     _act("no-show", booking_id, home)
 
 
-COMMANDS = (approve, decline, counter, propose, cancel, end, attended, no_show)
+COMMANDS = (approve, decline, print_to_sign, counter, propose, cancel, end, attended, no_show)

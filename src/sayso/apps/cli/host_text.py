@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from sayso.core.instants import parse_instant
 from sayso.core.money import read_money
 from sayso.core.zones import find_zone
+from sayso.scheduling.terms.acceptance_checks import read_rule_words
 from sayso.scheduling.terms.booking import Booking
 from sayso.scheduling.terms.spoken import spoken_clock, spoken_day, spoken_money, spoken_span
 from sayso.scheduling.terms.staff import DeskBooking
+from sayso.scheduling.tools.company import people
 
 __all__ = ("act_line", "booking_lines")
 
@@ -32,8 +34,23 @@ def booking_lines(each: DeskBooking) -> Iterator[str]:
     person = f" with {booking.resource_name}" if booking.resource_name else ""
     yield f"{booking.booking_id}  {booking.service.title}{person}, {when(booking)}{money}"
     yield f"    {_standing(each)}; guest {each.guest.rpartition(':')[2]}"
+    said = booking.answered
+    if said is not None and said.may_be_unseen:
+        yield f'    your rule "{read_rule_words(said.acceptance or "")}" said yes; you may not have seen it yet'
+    for line in _expected(each):
+        yield f"    {line}"
     if each.message:
         yield f"    they said: {each.message}"
+
+
+def _expected(each: DeskBooking) -> Iterator[str]:
+    """Who comes, how they are reached, what they wrote: for the host's eyes."""
+    if each.details is not None:
+        reached = f", {each.details.contact}" if each.details.contact else ""
+        comes = f"; {each.details.attendee} comes" if each.details.attendee else ""
+        yield f"{each.details.name}{reached}{comes}"
+    if each.note:
+        yield f"their note: {each.note}"
 
 
 def when(booking: Booking) -> str:
@@ -52,9 +69,23 @@ def _standing(each: DeskBooking) -> str:
         said = f"asks to move to {_moment(booking, booking.awaiting_host.start)}"
     if booking.proposed is not None:
         said += f"; you proposed {_moment(booking, booking.proposed.start)}"
+    said += _second_word(booking)
+    if booking.participants:
+        said += f"; {', '.join(people(booking.participants))}"
     if each.answer_by is not None:
         said += f", answer by {_moment(booking, each.answer_by)}"
     return said
+
+
+def _second_word(booking: Booking) -> str:
+    """Whether the guest said again that they are coming, and by when they have to."""
+    if booking.unreconfirmed:
+        return ", not reconfirmed"
+    if booking.reconfirm is None or booking.status not in ("confirmed", "tentative", "pending_host"):
+        return ""
+    if booking.reconfirmed is not None:
+        return f", reconfirmed {_moment(booking, booking.reconfirmed)}"
+    return f", to be reconfirmed by {_moment(booking, booking.reconfirm.by)}"
 
 
 def _moment(booking: Booking, text: str) -> str:

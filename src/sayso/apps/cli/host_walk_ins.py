@@ -7,9 +7,7 @@ from pathlib import Path
 import click
 
 from sayso.apps.asking.plain_text import plain
-from sayso.apps.cli.host_passphrase import ask_passphrase
-from sayso.apps.cli.options import home_option
-from sayso.apps.host_home import opening_desk
+from sayso.apps.cli.host_place import at_desk_of, desk_option
 from sayso.core.ids import SystemIds
 from sayso.core.instants import parse_instant, write_local
 from sayso.core.zones import find_zone
@@ -25,13 +23,13 @@ __all__ = ("WALK_INS",)
 @click.argument("service")
 @click.argument("start", required=False)
 @click.option("--with", "resource_id", metavar="ID", help="Somebody in particular, among those guests can choose.")
-@home_option
+@desk_option
 def walk_in(service: str, start: str | None, resource_id: str | None, home: Path) -> None:
     """Take time for somebody who walked in or called: SERVICE now, or at START.
 
     What policies.walk_ins keeps back from agents is for them.
     """
-    with opening_desk(home, None, ask_passphrase) as opened:
+    with at_desk_of(home) as opened:
         zone = find_zone(opened.config.timezone)
         begins = opened.clock.now().replace(microsecond=0) if start is None else read_moment(start, zone, "start")
         request = WalkInRequest(
@@ -47,11 +45,11 @@ def walk_in(service: str, start: str | None, resource_id: str | None, home: Path
 
 @click.command(name="give-up")
 @click.argument("walk_in_id", metavar="WALK_IN")
-@home_option
+@desk_option
 def give_up(walk_in_id: str, home: Path) -> None:
     """Free the time of a WALK_IN who did not wait, or did not come."""
     request = GiveUpWalkInRequest(idempotency_key=SystemIds().new("i"))
-    with opening_desk(home, None, ask_passphrase) as opened:
+    with at_desk_of(home) as opened:
         opened.store.run(lambda unit: at_counter(unit, opened.desk, request, walk_in_id))
     click.echo(plain(f"Free again: {walk_in_id}."))
 

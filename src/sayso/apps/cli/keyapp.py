@@ -7,11 +7,13 @@ import signal
 import sys
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import click
 
 from sayso.apps.asking.plain_text import plain
+from sayso.apps.cli.keyapp_approve import approve
 from sayso.apps.cli.logs import log_to_stderr
 from sayso.apps.cli.main import DONE
 from sayso.apps.cli.options import home_option, read_port, read_resolve, resolve_option
@@ -19,6 +21,7 @@ from sayso.apps.cli.passphrase import read_new_passphrase
 from sayso.apps.home import Home, open_home
 from sayso.apps.house import open_issued
 from sayso.apps.keys import AGENT, LEDGER, PRINCIPAL, has_keys, make_keys, status_key
+from sayso.apps.serving import run_server, settle_in
 from sayso.core.ids import SystemIds
 from sayso.core.instants import write_instant
 from sayso.core.refusal import Refused
@@ -37,7 +40,7 @@ __all__ = ("keyapp",)
 
 @click.group()
 def keyapp() -> None:
-    """Your keys: make them, see them.
+    """Your keys, and what you signed with them.
 
     Two of them are locked: the one that signs for you and the one that signs your receipts. The agent's key is not:
     what it signs is worth nothing without your signature.
@@ -95,7 +98,7 @@ def serve(addr: str, resolve: tuple[str, ...], home: Path) -> int:
     log_to_stderr()
     entries = {**place.settings.resolve, **read_resolve(resolve)}
     with open_store(place.database, place.clock) as store:
-        asyncio.run(_serve(place, status_key(vault), store, origin, port, entries))
+        run_server(partial(_serve, place, status_key(vault), store, origin, port, entries))
     return DONE
 
 
@@ -110,6 +113,7 @@ async def _serve(
         Fetcher(entries) as fetcher,
         serving(status_app(origin, key, store, place.clock, fetcher), LOOPBACK, port) as address,
     ):
+        settle_in()
         click.echo(f"{origin} is served at {address.url}")
         click.echo(f"On this machine: --resolve {origin.removeprefix('https://')}={LOOPBACK}:{address.port}")
         sys.stdout.flush()
@@ -156,6 +160,9 @@ def revoke(mandate: str, home: Path) -> None:
         found = asyncio.run(open_issued(place, vault, store, SystemIds()).revoke(mandate))
     click.echo(plain(f"{found.claims.jti} is taken back. Hosts learn it within thirty seconds of asking."))
     click.echo("What was booked under it stays booked until somebody cancels it.")
+
+
+keyapp.add_command(approve)
 
 
 def _owner(place: Home) -> Vault:

@@ -22,7 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "ask": ("sayso.apps.cli.ask:ask", "Book, move, cancel or look up appointments in your own words."),
     "guest": ("sayso.apps.cli.guest:guest", "The hosts your assistant may book with."),
     "host": ("sayso.apps.cli.host:host", "Be a host: serve your calendar, answer requests, mark who came."),
-    "keyapp": ("sayso.apps.cli.keyapp:keyapp", "Your keys: make them, see them."),
+    "keyapp": ("sayso.apps.cli.keyapp:keyapp", "Your keys, and what you signed with them."),
     "receipts": ("sayso.apps.cli.receipts:receipts", "What was agreed, and the proof of it."),
     "serve": ("sayso.apps.cli.serve:serve", "Serve the hub (Open Agent Protocol) on loopback."),
     "world": ("sayso.apps.cli.world:world", "The sample world: hosts on loopback with their own clock."),
@@ -47,8 +47,10 @@ def run() -> NoReturn:
 def _run_group() -> int:
     import click
 
-    from sayso.apps.cli.failures import say_failure
+    from sayso.apps.cli.failures import print_failure, say_failure
+    from sayso.core.refusal import Refusal
 
+    as_json = "--json" in sys.argv[1:]
     try:
         code = _group()(prog_name="sayso", standalone_mode=False)
         return code if isinstance(code, int) else DONE
@@ -56,12 +58,16 @@ def _run_group() -> int:
         return ended.exit_code
     except click.Abort:
         click.echo("Stopped.", err=True)
+        if as_json:
+            print_failure(Refusal(code="stopped", message="Stopped."))
         return REFUSED
     except click.ClickException as wrong:
         wrong.show()
+        if as_json:
+            print_failure(Refusal(code="called_wrongly", message=wrong.format_message()))
         return USAGE
     except Exception as failure:  # noqa: BLE001 - the one place where a failure becomes a sentence
-        return say_failure(failure)
+        return say_failure(failure, as_json=as_json)
 
 
 def _group() -> click.Group:

@@ -20,7 +20,12 @@ home_option = click.option(
     help="Your home: keys, receipts and settings.",
 )
 world_option = click.option("--world", is_flag=True, help="Use the sample world, never your real home.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+json_option = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help='Print one JSON object and nothing else; {"failed": ...} where it could not start.',
+)
 resolve_option = click.option(
     "--resolve",
     multiple=True,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -18,6 +21,7 @@ from sayso.ledger.reading import list_logs
 from sayso.ledger.rules.export import MAX_LINE
 from sayso.proof.keys import PrivateKey, PublicKey
 from sayso.proof.note import read_verifier_key
+from sayso.store.failures import Unavailable
 from sayso.store.open import open_store
 from sayso.store.unit import Store
 from sayso.store.vault import Vault
@@ -36,6 +40,7 @@ __all__ = (
 
 NO_RECEIPTS = "no_receipts"
 MAX_KEY_FILE = 4096
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +61,11 @@ class PublishedKey:
 
 
 @contextmanager
-def open_log(home: Path | None, *, is_world: bool, name: str | None) -> Iterator[ReceiptLog]:
-    """Opens the log of a home for the length of the block.
+def open_log(
+    home: Path | None, *, is_world: bool, name: str | None, only_reading: bool = False
+) -> Iterator[ReceiptLog]:
+    """Opens the log of a home for the length of the block; with `only_reading` also of one that cannot be written, such
+    as a backup or a disk that is mounted so.
 
     Refused: `no_receipts` where there is no such log, `which_log` where there are several and none is named.
     """
@@ -66,9 +74,47 @@ def open_log(home: Path | None, *, is_world: bool, name: str | None) -> Iterator
     if not (world_folder(path) if is_world else path).is_dir():
         raise _no_receipts(str(path))
     opened = open_home(path, is_world=is_world)
-    with open_store(opened.database, opened.clock) as store:
+    with (
+        _readable(opened) if only_reading else nullcontext(opened.database) as database,
+        open_store(database, opened.clock) as store,
+    ):
         log = _choose(store.read(list_logs), name, str(opened.path))
         yield ReceiptLog(opened, store, Ledger(store, log, opened.clock))
+
+
+@contextmanager
+def _readable(home: Home) -> Iterator[str]:
+    """Where the database can be opened, which always writes beside it: where it is, or a private copy for the block.
+
+    Refused: `no_receipts`. Unavailable: somebody else writes it while it is copied.
+    """
+    file = Path(home.database)
+    if "://" in home.database or (os.access(home.path, os.W_OK) and (os.access(file, os.W_OK) or not file.exists())):
+        yield home.database
+        return
+    if not file.is_file():
+        raise _no_receipts(str(home.path))
+    with tempfile.TemporaryDirectory(prefix="sayso-") as folder:
+        yield str(_copied(file, Path(folder)))
+
+
+def _copied(file: Path, folder: Path) -> Path:
+    """The file and the log of what it does not hold yet, as they stood at one moment."""
+    parts = (file, file.with_name(f"{file.name}-wal"))
+    for _ in range(_TRIES):
+        before = _marks(parts)
+        for part in parts:
+            (folder / part.name).unlink(missing_ok=True)
+            if part.exists():
+                shutil.copyfile(part, folder / part.name)
+        if _marks(parts) == before:
+            return folder / file.name
+    raise Unavailable("it is written to while it is read")
+
+
+def _marks(parts: tuple[Path, ...]) -> list[tuple[int, int] | None]:
+    found = [part.stat() if part.exists() else None for part in parts]
+    return [None if each is None else (each.st_mtime_ns, each.st_size) for each in found]
 
 
 def read_published_key(path: Path) -> PublishedKey:
@@ -100,15 +146,17 @@ def public_key(log: ReceiptLog) -> PublicKey:
     return Vault(log.home.path, log.home.clock).public(LEDGER)
 
 
-def signing_key(log: ReceiptLog, ask_passphrase: Callable[[], str]) -> PrivateKey:
+def signing_key(log: ReceiptLog, ask_passphrase: Callable[[], str | None]) -> PrivateKey:
     """The key that signs checkpoints, unlocked for this process; asks for the passphrase only where there is one.
 
-    Refused: `unknown_key`, `wrong_passphrase`, `keyring_unavailable`, as the vault says.
+    Refused: `unknown_key`, `wrong_passphrase`, `keyring_unavailable`, as the vault says; `locked` where nobody can be
+    asked.
     """
     vault = Vault(log.home.path, log.home.clock)
     protection = vault.protection(LEDGER)
-    if protection != "none":
-        vault.unlock(ask_passphrase() if protection == "passphrase" else None)
+    passphrase = ask_passphrase() if protection == "passphrase" else None
+    if protection == "keyring" or passphrase is not None:
+        vault.unlock(passphrase)
     return vault.signer(LEDGER)
 
 

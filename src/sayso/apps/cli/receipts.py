@@ -1,8 +1,8 @@
 """`sayso receipts`: what was agreed, and the proof of it (GTW-052, GTW-061).
 
-Reading and verifying need no key but the public one; only `checkpoint` signs, and asks for the passphrase if the key is
-locked. What is true of a log is decided in `ledger`; here it is asked for and put into words. Exit codes of `verify`: 0
-intact, 1 found bad, 2 called wrongly, 3 could not judge.
+Reading and verifying need no key but the public one, and no home that can be written; only `checkpoint` signs, and asks
+for the passphrase, at a terminal, if the key is locked. What is true of a log is decided in `ledger`; here it is asked
+for and put into words. Exit codes of `verify`: 0 intact, 1 found bad, 2 called wrongly, 3 could not judge.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def list_(home: Path | None, is_world: bool, name: str | None, last: int, kind: 
     from sayso.apps.cli.receipt_log import open_log
     from sayso.apps.cli.receipt_text import receipt_line
 
-    with open_log(home, is_world=is_world, name=name) as log:
+    with open_log(home, is_world=is_world, name=name, only_reading=True) as log:
         size = asyncio.run(log.ledger.standing()).records
         found = asyncio.run(log.ledger.records(max(0, size - last)))
     for record in found:
@@ -101,7 +101,7 @@ def show(
     from sayso.apps.cli.receipt_log import open_log
     from sayso.apps.cli.receipt_text import proof_facts, receipt_text
 
-    with open_log(home, is_world=is_world, name=name) as log:
+    with open_log(home, is_world=is_world, name=name, only_reading=True) as log:
         found = asyncio.run(_find(log.ledger, number, is_disclosure=is_disclosure))
         if not found:
             raise Refused.because("no_such_receipt", f"There is no receipt {number}", help="See: sayso receipts list")
@@ -142,6 +142,7 @@ def checkpoint(home: Path | None, is_world: bool, name: str | None, out: Path | 
     Keep it somewhere else, or give it to somebody: whoever holds it can show later that nothing before it was changed
     or cut off (sayso receipts verify --checkpoint).
     """
+    from sayso.apps.cli.passphrase import read_passphrase
     from sayso.apps.cli.receipt_log import open_log, public_key, signing_key
     from sayso.proof.note import write_verifier_key
 
@@ -152,7 +153,7 @@ def checkpoint(home: Path | None, is_world: bool, name: str | None, out: Path | 
             key_out.write_text(f"{write_verifier_key(log.ledger.log, public_key(log))}\n", encoding="utf-8")
             click.echo(f"The public key of {log.ledger.log} is in {key_out}. Publish it where others look for it.")
             return
-        key = signing_key(log, lambda: click.prompt("Passphrase of this home", hide_input=True, err=True))
+        key = signing_key(log, lambda: read_passphrase("Passphrase of your keys: "))
         asyncio.run(log.ledger.seal())
         note = asyncio.run(log.ledger.checkpoint(key))
     if out is None:
@@ -228,7 +229,7 @@ def _verify_home(
 ) -> Verdict:
     from sayso.apps.cli.receipt_log import PublishedKey, check_owner, open_log, public_key, read_published_key
 
-    with open_log(home, is_world=is_world, name=name) as log:
+    with open_log(home, is_world=is_world, name=name, only_reading=True) as log:
         published = read_published_key(key_file) if key_file is not None else PublishedKey(public_key(log), None)
         check_owner(published, log.ledger.log)
         return asyncio.run(log.ledger.verify(published.key, kept=note))

@@ -44,12 +44,11 @@ world.add_command(demo)
 def serve(home: Path, port_base: int | None, *, as_json: bool, until_eof: bool) -> None:
     """Serve every host of the world until stopped (Ctrl-C or SIGTERM)."""
     import functools
-    import importlib.util
 
-    import anyio
+    from sayso.apps.serving import run_server
 
     serving = functools.partial(_serve, home.expanduser(), port_base, as_json=as_json, until_eof=until_eof)
-    anyio.run(serving, backend_options={"use_uvloop": importlib.util.find_spec("uvloop") is not None})
+    run_server(serving)
 
 
 async def _serve(home: Path, port_base: int | None, *, as_json: bool, until_eof: bool) -> None:
@@ -57,6 +56,7 @@ async def _serve(home: Path, port_base: int | None, *, as_json: bool, until_eof:
 
     import anyio
 
+    from sayso.apps.serving import settle_in
     from sayso.world.serve import serving_world
 
     # Set up first: a signal that comes while the world starts ends it as it should, too.
@@ -64,6 +64,7 @@ async def _serve(home: Path, port_base: int | None, *, as_json: bool, until_eof:
         async with serving_world(home, port_base=port_base) as ports, anyio.create_task_group() as tasks:
             if until_eof:
                 tasks.start_soon(_cancel_at_eof, tasks.cancel_scope)
+            settle_in()
             _announce(home, dict(ports), as_json=as_json)
             async for _ in signals:
                 tasks.cancel_scope.cancel()

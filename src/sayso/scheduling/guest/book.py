@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import bindparam, delete, select, update
+from sqlalchemy import bindparam, delete, literal_column, select, update
 
 from sayso.core import strictjson
 from sayso.core.ids import Ids
 from sayso.scheduling.guest.kept import KeptBooking, KeptChange, KeptHold, KeptMandate, KnownHost, MandateKind
 from sayso.scheduling.guest.noting import Note
 from sayso.scheduling.terms.change import ChangeView
+from sayso.scheduling.terms.guest_details import GuestDetails
 from sayso.scheduling.terms.hold import HoldView
 from sayso.store.tables import from_micros, micros
 from sayso.store.tables.scheduling_guest import (
@@ -63,7 +64,8 @@ _MANDATES = statement(
     .where(
         guest_mandate.c.owner == bindparam("p_owner"),
         guest_mandate.c.kind == bindparam("p_kind"),
-        guest_mandate.c.host == bindparam("p_host"),
+        # One mandate may be for several hosts, whose names stand there with a space between them.
+        (literal_column("' '") + guest_mandate.c.host + literal_column("' '")).like(bindparam("p_host")),
         guest_mandate.c.expires_us > bindparam("p_now"),
     )
     .order_by(guest_mandate.c.taken_us.desc(), guest_mandate.c.jti)
@@ -154,7 +156,7 @@ class GuestBook:
     async def mandates(self, kind: MandateKind, host: str, subject: str | None = None) -> Sequence[KeptMandate]:
         """Those that have not expired, the newest first; `subject` narrows them to what one was asked for."""
         now = micros(self._store.clock.now())
-        rows = await self._all(_MANDATES, {"p_kind": kind, "p_host": host, "p_now": now})
+        rows = await self._all(_MANDATES, {"p_kind": kind, "p_host": f"% {host} %", "p_now": now})
         return [kept for kept in map(_mandate, rows) if subject in (None, kept.subject)]
 
     async def used_under(self, jti: str) -> int:
@@ -186,6 +188,7 @@ class GuestBook:
             "offer_sha256": hold.offer_sha256,
             "expires_us": micros(hold.expires),
             "booking_id": hold.booking_id,
+            "details": None if hold.details is None else strictjson.encode(hold.details),
         }
 
     async def hold(self, hold_id: str) -> KeptHold | None:
@@ -337,7 +340,7 @@ def _mandate(row: Row) -> KeptMandate:
 
 
 def _hold(row: Row) -> KeptHold:
-    _, hold_id, host, state, mandate, view, asked, offer, offer_sha256, expires, _, booking_id = row
+    _, hold_id, host, state, mandate, view, asked, offer, offer_sha256, expires, _, booking_id, details = row
     return KeptHold(
         hold_id=hold_id,
         host=host,
@@ -349,6 +352,7 @@ def _hold(row: Row) -> KeptHold:
         offer_sha256=offer_sha256,
         expires=from_micros(expires),
         booking_id=booking_id,
+        details=None if details is None else strictjson.decode(details, GuestDetails),
     )
 
 

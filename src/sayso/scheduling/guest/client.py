@@ -24,6 +24,8 @@ from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.hold import ConfirmRequest, HoldRequest, HoldView, ReleaseRequest, Settled
 from sayso.scheduling.terms.mandate import MANDATE_HEADER
+from sayso.scheduling.terms.participant import AnswerInvitationRequest, InvitationView
+from sayso.scheduling.terms.reconfirm import ReconfirmRequest
 from sayso.scheduling.terms.refusal import RefusalBody
 from sayso.scheduling.terms.waitlist import JoinRequest, LeaveRequest, WaitlistEntry
 from sayso.scheduling.terms.wire import VERSION
@@ -65,6 +67,9 @@ class HostClient:
     async def cancel(self, booking_id: str, ask: CancelRequest, mandate: str) -> Settled:
         return await self._change(f"/bookings/{booking_id}/cancel", ask, Settled, mandate=mandate)
 
+    async def reconfirm(self, booking_id: str, ask: ReconfirmRequest, mandate: str) -> Settled:
+        return await self._change(f"/bookings/{booking_id}/reconfirm", ask, Settled, mandate=mandate)
+
     async def request_change(self, booking_id: str, ask: ChangeRequest, mandate: str) -> ChangeView:
         return await self._change(f"/bookings/{booking_id}/changes", ask, ChangeView, status=201, mandate=mandate)
 
@@ -76,6 +81,12 @@ class HostClient:
 
     async def abandon_change(self, booking_id: str, offer_id: str, ask: AbandonRequest) -> ChangeView:
         return await self._change(f"/bookings/{booking_id}/changes/{offer_id}/abandon", ask, ChangeView)
+
+    async def read_invitation(self, booking_id: str, mandate: str) -> InvitationView:
+        return await self._read("GET", f"/bookings/{booking_id}/invitation", InvitationView, mandate=mandate)
+
+    async def answer_invitation(self, booking_id: str, ask: AnswerInvitationRequest, mandate: str) -> InvitationView:
+        return await self._change(f"/bookings/{booking_id}/answer", ask, InvitationView, mandate=mandate)
 
     async def join_waitlist(self, ask: JoinRequest, mandate: str) -> WaitlistEntry:
         return await self._change("/waitlist", ask, WaitlistEntry, status=201, mandate=mandate)

@@ -22,9 +22,11 @@ from sayso.scheduling.terms.identity import bare_id, vouching_domain
 from sayso.scheduling.terms.operator import OPERATOR_WELL_KNOWN, OperatorDocument, find_listed, listed_document_path
 from sayso.scheduling.terms.operator_checks import verify_operator
 
-__all__ = ("CACHED_FOR", "HostDocuments", "read_address", "read_domain")
+__all__ = ("AGAIN_AFTER", "CACHED_FOR", "HostDocuments", "read_address", "read_domain")
 
 CACHED_FOR = timedelta(minutes=10)
+AGAIN_AFTER = timedelta(seconds=30)
+"""Whoever delivers events made up of unknown keys makes nobody fetch a document more often than this."""
 _MAX_BYTES = 262_144
 _SECONDS = 5.0
 _LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -66,6 +68,7 @@ class HostDocuments:
         self._fetcher = fetcher
         self._clock = clock
         self._kept: dict[str, tuple[datetime, Discovery]] = {}
+        self._fetched_again: dict[str, datetime] = {}
         self._listings: dict[str, tuple[datetime, OperatorDocument]] = {}
 
     async def document(self, address: str, *, fresh: bool = False) -> Discovery:
@@ -82,12 +85,17 @@ class HostDocuments:
         return document
 
     async def checked(self, address: str, check: Callable[[Discovery], T]) -> T:
-        """What `check` makes of the document; fetched once more, and once only, when it meets an unknown key."""
+        """What `check` makes of the document; fetched once more, and once only, when it meets an unknown key. One that
+        was fetched again a moment ago is as good as new.
+        """
         try:
             return check(await self.document(address))
         except Refused as error:
-            if error.refusal.reason != "unknown_key":
+            now = self._clock.now()
+            before = self._fetched_again.get(address)
+            if error.refusal.reason != "unknown_key" or (before is not None and before <= now < before + AGAIN_AFTER):
                 raise
+        self._fetched_again[address] = now
         return check(await self.document(address, fresh=True))
 
     async def _find(self, address: str, now: datetime) -> tuple[datetime, Discovery]:

@@ -7,6 +7,7 @@ then read and proved as when polling, so a guest that hears nothing learns the s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 
 from sqlalchemy import bindparam, literal_column, select
@@ -15,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sayso.core import strictjson
 from sayso.core.refusal import PeerRefused, PeerUnreachable, Refused
 from sayso.net.edge import Edge, read_body
-from sayso.proof.jws import read_jws
+from sayso.proof.jws import MAX_TOKEN, read_jws
 from sayso.scheduling.guest.party import Guest
 from sayso.scheduling.guest.reading import refresh
 from sayso.scheduling.guest.waiting import look_at_entry
@@ -29,7 +30,7 @@ from sayso.store.unit import Store
 
 __all__ = ("EventBook", "Heard", "callback_app", "hear")
 
-_CAP = 32_768
+_CAP = MAX_TOKEN
 _e = guest_event.c
 _KNOWN = statement(
     select(literal_column("1")).where(
@@ -130,14 +131,16 @@ async def _look_at_hold(guest: Guest, document: Discovery, hold_id: str) -> Hear
     return Heard.NEWS
 
 
-def callback_app(guest: Guest, events: EventBook, domain: str) -> ASGIApp:
+def callback_app(
+    guest: Guest, events: EventBook, domain: str, *, heard: Callable[[EventClaims, Heard], None] | None = None
+) -> ASGIApp:
     """The receiving end: `POST` of an event on any path of `domain`. 204 once dealt with, 400 for what is no event of
-    ours, 503 where the host cannot be read just now and should tell again.
+    ours, 503 where the host cannot be read just now and should tell again. `heard` is told of each that was dealt with.
     """
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            status = await _receive(guest, events, scope, receive)
+            status = await _receive(guest, events, scope, receive, heard)
         except PeerUnreachable:
             status = 503
         await send({"type": "http.response.start", "status": status, "headers": [(b"content-length", b"0")]})
@@ -146,13 +149,22 @@ def callback_app(guest: Guest, events: EventBook, domain: str) -> ASGIApp:
     return Edge(app, hosts={domain}, body_cap=_CAP)
 
 
-async def _receive(guest: Guest, events: EventBook, scope: Scope, receive: Receive) -> int:
+async def _receive(
+    guest: Guest,
+    events: EventBook,
+    scope: Scope,
+    receive: Receive,
+    heard: Callable[[EventClaims, Heard], None] | None,
+) -> int:
     if scope["method"] != "POST":
         return 405
     if dict(scope["headers"]).get(b"content-type", b"").strip().lower() != EVENT_MEDIA_TYPE.encode():
         return 415
     try:
-        await hear(guest, events, (await read_body(receive, _CAP)).decode("ascii"))
+        token = (await read_body(receive, _CAP)).decode("ascii")
+        came_to = await hear(guest, events, token)
     except (Refused, PeerRefused, UnicodeDecodeError):
         return 400
+    if heard is not None:
+        heard(strictjson.decode(read_jws(token).payload, EventClaims), came_to)
     return 204

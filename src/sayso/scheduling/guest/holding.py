@@ -19,16 +19,18 @@ from sayso.proof.hashes import sha256_b64u
 from sayso.scheduling.guest.kept import KeptHold, KeptMandate
 from sayso.scheduling.guest.party import Guest
 from sayso.scheduling.terms.discovery import Discovery, SelectableResource
+from sayso.scheduling.terms.guest_details import GuestDetails
 from sayso.scheduling.terms.hold import HoldRequest, HoldView, ReleaseRequest
 from sayso.scheduling.terms.mandate_checks import verify_mandate
 from sayso.scheduling.terms.offer_checks import ExpectedOffer, VerifiedOffer, check_offer_matches, verify_offer
+from sayso.scheduling.terms.participant import ALONE, Company
 
 __all__ = ("HoldAsk", "place_hold", "release_hold")
 
 
 class HoldAsk(msgspec.Struct, frozen=True, kw_only=True):
     """What to hold: a start (RFC 3339) of a service, with `resource` where the person asked for somebody in particular.
-    `asked` is kept beside the hold, word for word.
+    `asked` is kept beside the hold, word for word; `details` are what the limits let the host be told with a booking.
     """
 
     service_id: str
@@ -36,6 +38,8 @@ class HoldAsk(msgspec.Struct, frozen=True, kw_only=True):
     ttl: timedelta
     asked: bytes
     resource: SelectableResource | None = None
+    company: Company = ALONE
+    details: GuestDetails | None = None
 
 
 async def place_hold(guest: Guest, document: Discovery, ask: HoldAsk, mandate: KeptMandate) -> KeptHold:
@@ -48,6 +52,9 @@ async def place_hold(guest: Guest, document: Discovery, ask: HoldAsk, mandate: K
         ttl=write_duration(ask.ttl),
         callback_url=guest.callback_url,
         resource_id=None if ask.resource is None else ask.resource.id,
+        participants=ask.company.participants,
+        invitation=ask.company.invitation,
+        answers=ask.company.answers,
     )
     try:
         view = await guest.client(document).hold(request, mandate.token)
@@ -71,6 +78,7 @@ async def place_hold(guest: Guest, document: Discovery, ask: HoldAsk, mandate: K
         offer=view.offer,
         offer_sha256=offer.sha256,
         expires=parse_instant(view.expires_at),
+        details=ask.details,
     )
     await guest.book.keep_hold(hold, guest.notes.hold(document, hold), intent=subject)
     return hold
@@ -86,6 +94,7 @@ async def _checked_offer(
         service_id=ask.service_id,
         start=parse_instant(ask.start),
         resource_name=None if ask.resource is None else ask.resource.title,
+        company=ask.company,
     )
     check_offer_matches(offer, view, expected)
     return offer

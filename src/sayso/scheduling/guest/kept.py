@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import Literal
 
 from sayso.scheduling.terms.change import ChangeView
+from sayso.scheduling.terms.guest_details import GuestDetails
 from sayso.scheduling.terms.hold import HoldView
 from sayso.scheduling.terms.waitlist import WaitlistEntry
 
 __all__ = ("HoldState", "KeptBooking", "KeptChange", "KeptEntry", "KeptHold", "KeptMandate", "KnownHost", "MandateKind")
 
-MandateKind = Literal["buying", "closed", "management"]
+MandateKind = Literal["buying", "closed", "management", "invitation", "answer"]
 HoldState = Literal["held", "confirmed", "released"]
 ChangeState = Literal["offered", "made", "dropped"]
 
@@ -43,7 +44,10 @@ class KeptMandate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptHold:
-    """A hold whose offer was checked. `mandate` is the buying mandate's jti, `asked` the tool's arguments as asked."""
+    """A hold whose offer was checked. `mandate` is the buying mandate's jti, `asked` the tool's arguments as asked.
+
+    `details` are what the limits it was placed under let the host be told of the person, once it is booked.
+    """
 
     hold_id: str
     host: str
@@ -55,6 +59,7 @@ class KeptHold:
     offer_sha256: str
     expires: datetime
     booking_id: str | None = None
+    details: GuestDetails | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from sayso.scheduling.guest.kept import KeptBooking, KeptChange, KeptMandate
 from sayso.scheduling.guest.party import Guest
 from sayso.scheduling.guest.receipting import BOOKING_MOVED
 from sayso.scheduling.guest.settling import checked_receipt, with_receipt
-from sayso.scheduling.guest.shown import waits_for_host
+from sayso.scheduling.guest.shown import is_answered_at_once, waits_for_host
 from sayso.scheduling.terms.booking import Proposed
 from sayso.scheduling.terms.change import AbandonRequest, AcceptRequest, ChangeRequest
 from sayso.scheduling.terms.codes import refused
@@ -27,6 +27,7 @@ from sayso.scheduling.terms.hold import Settled
 from sayso.scheduling.terms.mandate_checks import verify_mandate
 from sayso.scheduling.terms.offer import Change
 from sayso.scheduling.terms.offer_checks import ExpectedOffer, check_offer_matches, verify_offer
+from sayso.scheduling.terms.participant_checks import company_of
 from sayso.scheduling.terms.receipt_checks import ExpectedReceipt
 
 __all__ = ("abandon_change", "accept_change", "read_proposal", "request_change")
@@ -75,6 +76,7 @@ async def _check_offer(
         service_id=contract.claims.service.id,
         start=start,
         change=Change(booking_id=booking.booking_id, replaces=contract.sha256),
+        company=company_of(contract.claims),
     )
     check_offer_matches(offer, change.view, expected)
 
@@ -90,7 +92,7 @@ async def accept_change(
     except PeerRefused as error:
         await guest.book.forget_intent(subject, guest.notes.refusal(booking.host, "accept", error))
         raise
-    if waits_for_host(change.offer):
+    if waits_for_host(change.offer) and not is_answered_at_once(settled.booking, change.offer_sha256):
         return await _asked_host(guest, document, booking, change, mandate, settled, subject)
     receipt = await checked_receipt(
         guest,

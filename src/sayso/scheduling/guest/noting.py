@@ -23,6 +23,7 @@ from sayso.scheduling.guest.receipting import (
 )
 from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.mandate import MandateClaims
+from sayso.scheduling.terms.participant import InvitationView
 from sayso.store.unit import Unit
 
 __all__ = ("Note", "Notes")
@@ -121,6 +122,19 @@ class Notes:
             "mandate": entry.mandate,
         }
         return lambda unit: self._record(unit, kind, body)
+
+    def answered(self, kind: str, document: Discovery, view: InvitationView, said: str, mandate: str) -> Note:
+        """Our person answered an invitation, under their own mandate, by the hash of the contract beside it."""
+        body: Mapping[str, JsonValue] = {
+            "host": document.host,
+            "booking_id": view.booking_id,
+            "said": said,
+            "status": view.status,
+            "mandate": mandate,
+            "offer_sha256": sha256_b64u(view.offer),
+        }
+        offer = SignedDocument("offer", view.offer, host_keys(document))
+        return lambda unit: self._record(unit, kind, body, [offer])
 
     def refusal(self, host: str, during: str, error: PeerRefused) -> Note:
         """A host's no: its code and reason, never its words."""

@@ -15,7 +15,7 @@ from sayso.scheduling.guest.kept import KeptBooking, KeptChange, KeptMandate
 from sayso.scheduling.guest.party import Guest
 from sayso.scheduling.guest.receipting import BOOKING_MOVED
 from sayso.scheduling.guest.settling import checked_receipt, with_receipt
-from sayso.scheduling.guest.shown import shown
+from sayso.scheduling.guest.shown import shown, waits_for_others
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.hold import Settled
@@ -61,7 +61,8 @@ async def _made(
 ) -> KeptBooking:
     """A change we accepted and whose answer was lost: proved by a mandate over its offer that we were given."""
     expected = ExpectedReceipt(
-        act="changed",
+        # Where participants were asked anew, they may have answered since.
+        act=None if waits_for_others(change.offer) else "changed",
         principal=await _principal(guest, booking),
         sequence=booking.sequence + 1,
         booking_id=booking.booking_id,

@@ -26,6 +26,7 @@ __all__ = (
     "BOOKING_CONFIRMED",
     "BOOKING_MOVED",
     "BOOKING_RECEIPT",
+    "BOOKING_RECONFIRMED",
     "CHANGE_DROPPED",
     "CHANGE_OFFERED",
     "HOLD_PLACED",
@@ -46,6 +47,7 @@ BOOKING_CONFIRMED = declare("guest.booking_confirmed", "An offer was accepted, a
 BOOKING_CANCELLED = declare("guest.booking_cancelled", "A booking of ours was cancelled.")
 BOOKING_MOVED = declare("guest.booking_moved", "A booking of ours was moved by a change offer that was accepted.")
 BOOKING_RECEIPT = declare("guest.booking_receipt", "A host's signed receipt was checked and kept.")
+BOOKING_RECONFIRMED = declare("guest.booking_reconfirmed", "We said again that the person is coming.")
 CHANGE_OFFERED = declare("guest.change_offered", "A host keeps another time for a booking, under its signed offer.")
 CHANGE_DROPPED = declare("guest.change_dropped", "A change offer was given back.")
 HOST_REFUSED = declare("guest.host_refused", "A host said no; its code and reason.")

@@ -15,7 +15,7 @@ from sayso.core.refusal import Corrupt, PeerRefused, PeerUnreachable, Refused
 from sayso.scheduling.guest.kept import KeptBooking, KeptHold, KeptMandate
 from sayso.scheduling.guest.party import Guest
 from sayso.scheduling.guest.receipting import BOOKING_CANCELLED, BOOKING_CONFIRMED
-from sayso.scheduling.guest.shown import first_act, waits_for_host
+from sayso.scheduling.guest.shown import first_act, is_answered_at_once, waits_for_others
 from sayso.scheduling.terms.booking import CancelRequest
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.discovery import Discovery
@@ -32,14 +32,22 @@ from sayso.scheduling.terms.receipt_checks import (
 __all__ = ("cancel", "checked_receipt", "confirm", "find_confirmed", "with_receipt")
 
 
-async def confirm(guest: Guest, document: Discovery, hold: KeptHold, mandate: KeptMandate) -> KeptBooking:
+async def confirm(
+    guest: Guest, document: Discovery, hold: KeptHold, mandate: KeptMandate, note: str | None = None
+) -> KeptBooking:
     """A booking with a checked receipt. `mandate` is the closed one, or the hold's own where limits are enough.
+    The host is told what the hold's limits let it be told; `note` is in the person's own words.
 
     PeerRefused; PeerUnreachable (then it is unknown whether it was booked, and calling again tells); Refused:
     answer_invalid, receipt_invalid, unknown_key.
     """
     subject = f"confirm:{hold.hold_id}:{mandate.jti}"
-    ask = ConfirmRequest(idempotency_key=await guest.book.intent(subject), offer_sha256=hold.offer_sha256)
+    ask = ConfirmRequest(
+        idempotency_key=await guest.book.intent(subject),
+        offer_sha256=hold.offer_sha256,
+        guest=hold.details,
+        note=note,
+    )
     try:
         settled = await guest.client(document).confirm(hold.hold_id, ask, mandate.token)
     except PeerRefused as error:
@@ -53,7 +61,7 @@ async def confirm(guest: Guest, document: Discovery, hold: KeptHold, mandate: Ke
         booking_id = await _booking_of(guest, document, hold)
         raise error if booking_id is None else await _called_off(guest, document, hold, booking_id, error) from None
     expected = ExpectedReceipt(
-        act=first_act(hold.offer),
+        act="confirmed" if is_answered_at_once(settled.booking, hold.offer_sha256) else first_act(hold.offer),
         principal=verify_mandate(mandate.token).principal,
         sequence=0,
         approved=_approved(mandate),
@@ -80,8 +88,8 @@ async def find_confirmed(guest: Guest, document: Discovery, hold: KeptHold) -> K
     if buying is None:
         raise Corrupt("a hold without the mandate it was placed under", hold.hold_id)
     expected = ExpectedReceipt(
-        # Where the host is asked, it may have answered since.
-        act=None if waits_for_host(hold.offer) else "confirmed",
+        # Where the host or participants are asked, they may have answered since.
+        act=None if waits_for_others(hold.offer) else "confirmed",
         principal=verify_mandate(buying.token).principal,
         sequence=0,
         booking_id=booking_id,

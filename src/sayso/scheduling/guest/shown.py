@@ -13,9 +13,10 @@ from sayso.proof.jws import read_jws
 from sayso.scheduling.guest.kept import KeptBooking
 from sayso.scheduling.terms.booking import Booking
 from sayso.scheduling.terms.offer import OfferClaims
+from sayso.scheduling.terms.participant_checks import waits_for_participants
 from sayso.scheduling.terms.receipt import ReceiptClaims, Settlement
 
-__all__ = ("first_act", "shown", "waits_for_host")
+__all__ = ("first_act", "is_answered_at_once", "shown", "waits_for_host", "waits_for_others")
 
 C = TypeVar("C")
 
@@ -32,7 +33,19 @@ def waits_for_host(offer: str) -> bool:
 
 def first_act(offer: str) -> Settlement:
     """What the receipt of accepting a hold's offer has to say (SCH-176)."""
-    return "requested" if waits_for_host(offer) else "confirmed"
+    return "requested" if waits_for_others(offer) else "confirmed"
+
+
+def waits_for_others(offer: str) -> bool:
+    """Whether accepting this offer leaves something to be answered: by the host, or by required participants."""
+    return waits_for_host(offer) or waits_for_participants(_own(offer, OfferClaims))
+
+
+def is_answered_at_once(booking: Booking, offer_sha256: str) -> bool:
+    """Whether it says that a person's calendar answered an offer in the moment it was accepted, which only a rule does;
+    the receipt has to prove it (SCH-264).
+    """
+    return booking.offer_sha256 == offer_sha256 and booking.answered is not None and booking.answered.by == "rule"
 
 
 def _own(token: str, claims: type[C]) -> C:

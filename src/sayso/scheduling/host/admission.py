@@ -49,13 +49,15 @@ class Plan:
 class Operation(Generic[Q, G]):
     """One route. `ground` finds what the path names and judges the mandate; `decide` does the rest.
 
-    `principal` names whose idempotency key it is. `changes` tells routes that change something from reads.
+    `principal` names whose idempotency key it is. `changes` tells routes that change something from reads, `frees`
+    those that may leave time for whoever waits from those that do nothing but take some.
     """
 
     request: type[Q]
     ground: Callable[[Unit, Desk, Call[Q]], G]
     decide: Callable[[Unit, Desk, Call[Q], G], Plan]
     principal: Callable[[G], str] | None = None
+    frees: bool = True
 
     @property
     def changes(self) -> bool:
@@ -103,7 +105,8 @@ def _once(unit: Unit, desk: Desk, operation: Operation[Q, G], call: Call[Q], gro
             replay.release(unit, slot)
         return answer
     answer = _carry_out(unit, desk, call, plan)
-    serve(unit, desk)
+    if operation.frees:
+        serve(unit, desk)
     replay.keep(unit, slot, answer.status, answer.body)
     return answer
 

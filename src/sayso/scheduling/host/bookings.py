@@ -11,7 +11,7 @@ from sayso.core.refusal import Corrupt, Refused
 from sayso.core.strictjson import decode
 from sayso.proof.jws import read_jws
 from sayso.scheduling.host import claims
-from sayso.scheduling.rules.booking import BookingState, Standing
+from sayso.scheduling.rules.booking import COUPLED, BookingState, Standing
 from sayso.scheduling.rules.profile import Signed
 from sayso.scheduling.rules.settling import StoredBooking
 from sayso.scheduling.rules.spans import instant, micros
@@ -21,7 +21,7 @@ from sayso.store.statements import insert, statement
 from sayso.store.tables.scheduling import host_booking
 from sayso.store.unit import Reading, Row, Unit
 
-__all__ = ("add", "coming", "find", "newest", "over", "own_offer", "own_receipt", "save", "unanswered")
+__all__ = ("add", "coming", "find", "newest", "over", "own_offer", "own_receipt", "save", "unanswered", "unreconfirmed")
 
 C = TypeVar("C")
 _NEVER = 2**62
@@ -47,12 +47,19 @@ _FIND = statement(
         _b.offer_sha256,
         _b.receipt,
         _b.message,
+        _b.reconfirm_us,
     ).where(*_this)
 )
 _waits = (_b.host == bindparam("of_host"), _b.answer_us.is_not(None), _b.answer_us <= bindparam("now"))
 _is_over = (_b.host == bindparam("of_host"), _b.state == literal_column("'confirmed'"), _b.until_us <= bindparam("now"))
 _UNANSWERED = statement(select(_b.booking_id).where(*_waits).order_by(_b.answer_us).limit(100))
 _OVER = statement(select(_b.booking_id).where(*_is_over).order_by(_b.until_us).limit(100))
+_UNRECONFIRMED = statement(
+    select(_b.booking_id)
+    .where(_b.host == bindparam("of_host"), _b.reconfirm_us.is_not(None), _b.reconfirm_us <= bindparam("now"))
+    .order_by(_b.reconfirm_us)
+    .limit(100)
+)
 _TO_ANSWER = statement(
     select(_b.booking_id)
     .where(_b.host == bindparam("of_host"), _b.answer_us.is_not(None), _b.answer_us > bindparam("now"))
@@ -86,6 +93,7 @@ _SAVE = statement(
     "offer_sha256",
     "receipt",
     "message",
+    "reconfirm_us",
 )
 
 
@@ -95,7 +103,7 @@ def find(view: Reading, host: str, booking_id: str) -> StoredBooking | None:
     if row is None:
         return None
     (found, hold_id, state, sequence, version, agent, principal, mandate, start_us, until_us, open_end, answer_us,
-     owner, offer, sha256, receipt, message) = row  # fmt: skip
+     owner, offer, sha256, receipt, message, reconfirm_us) = row  # fmt: skip
     return StoredBooking(
         booking_id=found,
         hold_id=hold_id,
@@ -107,6 +115,7 @@ def find(view: Reading, host: str, booking_id: str) -> StoredBooking | None:
             until=instant(until_us),
             open_end=bool(open_end),
             answer_by=None if answer_us is None else instant(answer_us),
+            reconfirm_by=None if reconfirm_us is None else instant(reconfirm_us),
         ),
         agent=agent,
         principal=principal,
@@ -121,6 +130,11 @@ def find(view: Reading, host: str, booking_id: str) -> StoredBooking | None:
 def unanswered(view: Reading, host: str) -> list[StoredBooking]:
     """Requests whose deadline has passed, oldest first, a hundred at a time."""
     return _those(view, host, view.all(_UNANSWERED, {"of_host": host, "now": micros(view.now)}))
+
+
+def unreconfirmed(view: Reading, host: str) -> list[StoredBooking]:
+    """Those whose booker said nothing by the moment their contract names, oldest first, a hundred at a time."""
+    return _those(view, host, view.all(_UNRECONFIRMED, {"of_host": host, "now": micros(view.now)}))
 
 
 def over(view: Reading, host: str) -> list[StoredBooking]:
@@ -181,12 +195,18 @@ def _changing(booking: StoredBooking) -> dict[str, str | int | None]:
         "offer_sha256": booking.offer.sha256,
         "receipt": booking.receipt,
         "message": booking.message,
+        "reconfirm_us": _reconfirm_us(standing),
     }
 
 
 def _answer_us(standing: Standing) -> int | None:
     waits = standing.state in (BookingState.PENDING_HOST, BookingState.TENTATIVE)
     return micros(standing.answer_by) if waits and standing.answer_by is not None else None
+
+
+def _reconfirm_us(standing: Standing) -> int | None:
+    is_live = COUPLED[standing.state].occupies_time
+    return micros(standing.reconfirm_by) if is_live and standing.reconfirm_by is not None else None
 
 
 def own_offer(token: str) -> OfferClaims:

@@ -30,6 +30,7 @@ from sayso.scheduling.rules.premises import (
 from sayso.scheduling.rules.profile import HostProfile
 from sayso.scheduling.rules.spans import DAY, length
 from sayso.scheduling.terms.discovery import Contact, Policies, Service, Tax, Trust, WaitlistLimits, Weekday
+from sayso.scheduling.terms.identity import is_principal
 from sayso.scheduling.terms.operator import listed_endpoint_path
 from sayso.scheduling.terms.wire import DomainName, HostId, OpaqueId, PrincipalUrn, Thumbprint, Words
 
@@ -79,7 +80,8 @@ class HostConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """Everything a host declares. `domain` vouches for it and is the origin its endpoint is signed for.
 
     With `operator` the endpoint is on that domain's origin instead; where the two are the same, the host has no domain
-    of its own and the operator alone vouches for it. `owner` is the person whose calendar it is, named in its offers.
+    of its own and the operator alone vouches for it. `owner` is the person whose calendar it is, named in its offers:
+    it stands with the kind `person` and only there.
     """
 
     id: HostId
@@ -165,14 +167,15 @@ def _build(config: HostConfig) -> HostProfile:
         if policies.confirmation.answer_within is None
         else parse_duration(policies.confirmation.answer_within),
         waitlist_entries=None if config.waitlist is None else config.waitlist.max_entries_per_agent,
+        reconfirming=policies.reconfirm,
+        notes=policies.notes,
     )
 
 
 def _check_served(config: HostConfig) -> None:
     """What the document can say and this version does not do is refused, not ignored."""
     policies = config.policies
-    if config.kind != "business":
-        raise _invalid("a person's calendar is not served yet", "$.kind")
+    _check_kind(config)
     if (policies.confirmation.mode == "approval") != (policies.confirmation.answer_within is not None):
         raise _invalid("answer_within stands with approval and only there", "$.policies.confirmation")
     if parse_duration(policies.confirmation.answer_within or "PT1M").total_seconds() < 60:
@@ -182,6 +185,24 @@ def _check_served(config: HostConfig) -> None:
         raise _invalid("a slot step is at least a minute", "$.policies.slot_step")
     parse_duration(policies.retention)
     parse_duration(policies.replay_window)
+
+
+def _check_kind(config: HostConfig) -> None:
+    """A person's calendar has an owner who answers every request, from contacts alone (SCH-187, SCH-262)."""
+    if config.kind == "business":
+        if config.owner is not None:
+            raise _invalid('an owner stands with kind = "person"', "$.owner")
+        return
+    if config.owner is None:
+        raise _invalid("a person's calendar names its owner, as `sayso keyapp show` tells it", "$.kind")
+    if not is_principal(config.owner):
+        raise _invalid("no key has this owner's thumbprint: copy the first line of `sayso keyapp show`", "$.owner")
+    if config.policies.access != "contacts":
+        raise _invalid('a person\'s calendar is open to contacts only: access = "contacts"', "$.policies.access")
+    if config.policies.confirmation.mode != "approval":
+        raise _invalid(
+            'a person\'s calendar confirms nothing by itself: mode = "approval"', "$.policies.confirmation.mode"
+        )
 
 
 def _unit(unit: UnitConfig) -> BookableUnit:

@@ -52,6 +52,8 @@ class Desk:
     trust: Trust = field(default_factory=Trust)
     staff: frozenset[str] = frozenset()
     """Thumbprints of the keys that answer for the host; its own key is one of them (SCH-184)."""
+    keeper: PrivateKey | None = None
+    """The agent key that says yes by rules, where this process keeps a person's calendar (SCH-264)."""
     tips: Tips = field(default_factory=dict)
 
     @property
@@ -97,9 +99,16 @@ def mandate_key_set(mandate: Mandate) -> bytes:
 
 
 def open_desk(
-    config: HostConfig, key: PrivateKey, ids: Ids, *, log: str | None = None, earlier: Sequence[EarlierKey] = ()
+    config: HostConfig,
+    key: PrivateKey,
+    ids: Ids,
+    *,
+    log: str | None = None,
+    earlier: Sequence[EarlierKey] = (),
+    keeper: PrivateKey | None = None,
 ) -> Desk:
     """The desk of a host that signs with `key`, published under its thumbprint beside the keys it signed with before.
+    `keeper` is the agent key of a person's calendar, which answers where a rule of theirs names it.
 
     Refused: `config_invalid`.
     """
@@ -117,4 +126,5 @@ def open_desk(
         operator=config.operator,
         trust=config.trust,
         staff=frozenset({kid, *(member.key for member in config.staff)}),
+        keeper=keeper,
     )

@@ -15,12 +15,13 @@ from sayso.scheduling.host.desk import Desk
 from sayso.scheduling.host.whole import note_proposal_over
 from sayso.scheduling.rules import change, hold, moving, settling, waitlist
 from sayso.scheduling.rules.change import ChangeState
+from sayso.scheduling.rules.settling import StoredBooking
 from sayso.scheduling.rules.spans import DAY, micros
 from sayso.store.statements import statement
 from sayso.store.tables.scheduling import host_change, host_freed, host_hold, host_waitlist
 from sayso.store.unit import Unit
 
-__all__ = ("lapse_due",)
+__all__ = ("lapse_due", "settle_if_due")
 
 _held = (host_hold.c.state == literal_column("'held'"), host_hold.c.expires_us <= bindparam("now"))
 _offered = (
@@ -44,6 +45,7 @@ _ANY = statement(
         .where(host_freed.c.host == bindparam("of_host"), host_freed.c.start_us > bindparam("a_day_ago"))
         .limit(1)
         .scalar_subquery(),
+        *overdue.LOOKS,
     )
 )
 
@@ -55,8 +57,7 @@ def _at(unit: Unit, desk: Desk) -> dict[str, str | int]:
 
 def lapse_due(unit: Unit, desk: Desk) -> None:
     """Marks every hold, change offer and waitlist entry of the host that has run out by the unit's now."""
-    is_idle = unit.one(_ANY, _at(unit, desk)) == (None,) * 4
-    if is_idle and not overdue.has_overdue(unit, desk):
+    if not any(unit.one(_ANY, _at(unit, desk)) or ()):
         return
     while found := holds.due(unit, desk.host):
         for held in found:
@@ -83,3 +84,13 @@ def lapse_due(unit: Unit, desk: Desk) -> None:
     overdue.settle_overdue(unit, desk)
     waiting.lapse_entries(unit, desk)
     waiting.serve(unit, desk)
+
+
+def settle_if_due(unit: Unit, desk: Desk, made: StoredBooking) -> StoredBooking:
+    """The booking as the clock has left it: one whose deadline to answer has passed is settled before it is read."""
+    dues = (made.standing.answer_by, made.standing.reconfirm_by)
+    if not any(by is not None and unit.now >= by for by in dues):
+        return made
+    unit.lock(desk.lock)
+    lapse_due(unit, desk)
+    return bookings.find(unit, desk.host, made.booking_id) or made

@@ -6,18 +6,21 @@ write.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sayso.core.instants import from_epoch, parse_instant
 from sayso.core.money import read_money
-from sayso.scheduling.host import allocations, bookings, claims, holds, links, reputation, waiting
+from sayso.scheduling.host import allocations, bookings, claims, guests, holds, links, reputation, waiting
 from sayso.scheduling.host.admission import Operation, Plan
 from sayso.scheduling.host.call import Call
 from sayso.scheduling.host.contacts import check_admitted
 from sayso.scheduling.host.desk import Desk
 from sayso.scheduling.host.lanes import find_lane
 from sayso.scheduling.host.looking import day_around, find_own_hold
+from sayso.scheduling.host.personal import answer_at_once, check_asks
+from sayso.scheduling.host.whole import keep_while_silent
 from sayso.scheduling.rules import hold, placing, settling, waitlist
+from sayso.scheduling.rules.booking import BookingState
 from sayso.scheduling.rules.eligibility import check_eligible
 from sayso.scheduling.rules.limits import granted_ttl
 from sayso.scheduling.rules.placing import HoldWish, PlaceHold, StoredHold
@@ -136,12 +139,14 @@ def _may_confirm(unit: Unit, desk: Desk, call: Call[ConfirmRequest]) -> _Held:
     ask = _ask_to_confirm(desk.profile, held, terms, call.agent)
     checked = check_mandate(call.mandate, ask, unit.now)
     check_admitted(unit, desk, held.principal)
+    check_asks(desk, terms)
     if held.machine.state is hold.HoldState.HELD:
         claims.check_claim(unit, desk.host, held.hold_id, call.claim)
     return _Held(held, terms, checked)
 
 
 def _confirm(unit: Unit, desk: Desk, call: Call[ConfirmRequest], found: _Held) -> Plan:
+    desk.profile.check_note(call.request.note)
     decision = settling.confirm(
         found.hold,
         found.terms,
@@ -155,20 +160,32 @@ def _confirm(unit: Unit, desk: Desk, call: Call[ConfirmRequest], found: _Held) -
         unit.now,
     )
     confirmed = decision.state
+    at_once = answer_at_once(unit, desk, confirmed.booking)
+    if at_once is not None:
+        confirmed = replace(confirmed, booking=at_once.booking)
 
     def write() -> None:
-        reputation.note(unit, desk.host, *reputation.of_hold(found.hold), abandoned=False, at=unit.now)
+        if confirmed.booking.standing.state is not BookingState.TENTATIVE:
+            # What waits for its participants is no outcome yet: their silence may still make it one (SCH-144).
+            reputation.note(unit, desk.host, *reputation.of_hold(found.hold), abandoned=False, at=unit.now)
         holds.save(unit, desk.host, confirmed.hold)
         bookings.add(unit, desk.host, confirmed.booking)
+        guests.expect(unit, desk.host, confirmed.booking, guests.Expected(call.request.guest, call.request.note))
         allocations.follow(unit, desk.host, confirmed.booking.owner, hold.COUPLED[confirmed.hold.machine.state])
-        if confirmed.booking.standing.answer_by is not None:
+        if confirmed.booking.standing.answer_by is not None and at_once is None:
             allocations.keep_until(unit, desk.host, confirmed.booking.owner, confirmed.booking.standing.answer_by)
+        keep_while_silent(unit, desk, confirmed.booking)
         waiting.follow_hold(unit, desk, confirmed.hold.hold_id, waitlist.Take())
         desk.keep_documents(unit, found.checked.mandate, confirmed.booking.offer.token, confirmed.booking.receipt)
+        if at_once is not None:
+            desk.keep_own(unit, decision.state.booking.receipt)
+            at_once.answer.keep(unit, desk)
 
+    if at_once is not None:
+        return Plan(status=201, reply=at_once.reply, records=(*decision.records, *at_once.records), write=write)
     return Plan(status=201, reply=decision.reply, records=decision.records, write=write)
 
 
-PLACE_HOLD = Operation(HoldRequest, _want, _place, lambda wanted: wanted.checked.mandate.principal)
+PLACE_HOLD = Operation(HoldRequest, _want, _place, lambda wanted: wanted.checked.mandate.principal, frees=False)
 RELEASE_HOLD = Operation(ReleaseRequest, find_own_hold, _release, lambda held: held.principal)
 CONFIRM_HOLD = Operation(ConfirmRequest, _may_confirm, _confirm, lambda held: held.hold.principal)

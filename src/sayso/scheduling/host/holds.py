@@ -61,20 +61,38 @@ _waiting_under_mandate = (
     host_waitlist.c.principal == bindparam("by"),
     host_waitlist.c.mandate == bindparam("under"),
 )
+# A booking that waits for its participants counts as the hold it came of did (SCH-135).
+_is_tentative = (
+    _b.host == bindparam("of_host"),
+    _b.state == literal_column("'tentative'"),
+    _b.answer_us > bindparam("now"),
+)
+_b_of_hold = host_booking.join(host_hold, (_h.host == _b.host) & (_h.hold_id == _b.hold_id))
 # One look at all that a hold is judged by besides its time. Scalar subqueries: a UNION costs ten times as much here.
 _USE = statement(
     select(
         select(func.count()).where(*_held_under_mandate).scalar_subquery(),
         select(func.count()).where(*_of_principal, _b.mandate == bindparam("under"), ~_is_settled_no).scalar_subquery(),
-        select(func.count()).where(*_is_live, _h.agent == bindparam("of_agent")).scalar_subquery(),
+        select(func.count()).where(*_is_live, _h.agent == bindparam("of_agent")).scalar_subquery()
+        + select(func.count()).where(*_is_tentative, _b.agent == bindparam("of_agent")).scalar_subquery(),
         select(literal_column("1")).where(*_of_principal, *_is_kept).limit(1).scalar_subquery(),
         select(func.count()).where(*_waiting_under_mandate).scalar_subquery(),
     )
 )
+_is_newcomers = (_h.proven == literal_column("0"), _h.attester.is_(None))
+_of_lane = _h.attester == bindparam("of_attester")
 _OF_NEWCOMERS = statement(
-    select(func.count()).where(*_is_live, _h.proven == literal_column("0"), _h.attester.is_(None))
+    select(
+        select(func.count()).where(*_is_live, *_is_newcomers).scalar_subquery()
+        + select(func.count()).select_from(_b_of_hold).where(*_is_tentative, *_is_newcomers).scalar_subquery()
+    )
 )
-_IN_LANE = statement(select(func.count()).where(*_is_live, _h.attester == bindparam("of_attester")))
+_IN_LANE = statement(
+    select(
+        select(func.count()).where(*_is_live, _of_lane).scalar_subquery()
+        + select(func.count()).select_from(_b_of_hold).where(*_is_tentative, _of_lane).scalar_subquery()
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +100,9 @@ class Use:
     """What is in use by one principal, one mandate and one agent.
 
     `under_mandate` counts the mandate's live holds, its bookings that were not called off (SCH-080), where one that
-    took place stays counted, and its entries that wait (SCH-237). `of_agent` counts the agent's live holds.
-    `is_proven` tells whether the principal has kept an appointment here: one whose end has passed, not called off, not
-    a no-show (SCH-138).
+    took place stays counted, and its entries that wait (SCH-237). `of_agent` counts the agent's live holds and its
+    tentative bookings (SCH-135). `is_proven` tells whether the principal has kept an appointment here: one whose end
+    has passed, not called off, not a no-show (SCH-138).
     """
 
     under_mandate: int

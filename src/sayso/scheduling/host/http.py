@@ -39,6 +39,9 @@ from sayso.scheduling.host.holding import CONFIRM_HOLD, PLACE_HOLD, RELEASE_HOLD
 from sayso.scheduling.host.joining import JOIN_WAITLIST, LEAVE_WAITLIST, READ_ENTRY
 from sayso.scheduling.host.looking import READ_BOOKING, READ_HOLD, SHOW_AVAILABILITY
 from sayso.scheduling.host.managing import ABANDON_CHANGE, ACCEPT_CHANGE, CANCEL_BOOKING, READ_CHANGE, REQUEST_CHANGE
+from sayso.scheduling.host.participating import ANSWER_INVITATION, READ_INVITATION
+from sayso.scheduling.host.reconfirming import RECONFIRM
+from sayso.scheduling.host.ruling import RULE_ROUTES
 from sayso.scheduling.host.staff_acts import STAFF_ROUTES
 from sayso.scheduling.host.walking_in import GIVE_UP_WALK_IN, TAKE_WALK_IN
 from sayso.scheduling.terms.codes import refused
@@ -61,11 +64,15 @@ ROUTES: Mapping[str, Mapping[str, Operation[Any, Any]]] = {
     "/holds/{hold_id}/release": {"POST": RELEASE_HOLD},
     "/bookings/{booking_id}": {"GET": READ_BOOKING},
     "/bookings/{booking_id}/cancel": {"POST": CANCEL_BOOKING},
+    "/bookings/{booking_id}/invitation": {"GET": READ_INVITATION},
+    "/bookings/{booking_id}/answer": {"POST": ANSWER_INVITATION},
+    "/bookings/{booking_id}/reconfirm": {"POST": RECONFIRM},
     "/bookings/{booking_id}/changes": {"POST": REQUEST_CHANGE},
     "/bookings/{booking_id}/changes/{offer_id}": {"GET": READ_CHANGE},
     "/bookings/{booking_id}/changes/{offer_id}/accept": {"POST": ACCEPT_CHANGE},
     "/bookings/{booking_id}/changes/{offer_id}/abandon": {"POST": ABANDON_CHANGE},
     **STAFF_ROUTES,
+    **RULE_ROUTES,
     "/host/walk-ins": {"POST": TAKE_WALK_IN},
     "/host/walk-ins/{walk_in_id}/give-up": {"POST": GIVE_UP_WALK_IN},
     "/waitlist": {"POST": JOIN_WAITLIST},
@@ -81,7 +88,8 @@ _JSON = re.compile(rb"application/json(?:\s*;\s*charset=utf-8)?", re.IGNORECASE)
 def host_app(config: HostConfig, desk: Desk, store: Store, clock: Clock) -> ASGIApp:
     """The ASGI application of one host: its discovery document and its endpoint, behind the edge."""
     published = Route(WELL_KNOWN, Published(desk.document, desk.contact))
-    router = Router([published, *host_routes(config, desk, store, clock)], redirect_slashes=False)
+    routes = host_routes(config, desk, store, clock, endpoint_path(config))
+    router = Router([published, *routes], redirect_slashes=False)
     router.default = Nowhere(desk.contact)
     return guarded(router, public_origin(config), lambda _path: desk.contact)
 
@@ -93,9 +101,9 @@ def document_app(config: HostConfig, desk: Desk) -> ASGIApp:
     return guarded(router, f"https://{config.domain}", lambda _path: desk.contact)
 
 
-def host_routes(config: HostConfig, desk: Desk, store: Store, clock: Clock) -> list[Route]:
-    """Every route of one host's endpoint, under its own base path, signed for its public origin."""
-    base, origin = endpoint_path(config), public_origin(config)
+def host_routes(config: HostConfig, desk: Desk, store: Store, clock: Clock, base: str) -> list[Route]:
+    """Every route of one host's endpoint, under a base path as its router sees it, signed for its public origin."""
+    origin = public_origin(config)
     return [Route(base + path, _Door(methods, desk, store, clock, origin)) for path, methods in ROUTES.items()]
 
 

@@ -14,9 +14,10 @@ from sayso.scheduling.host.admission import Operation, Plan
 from sayso.scheduling.host.call import Call, NoBody
 from sayso.scheduling.host.contacts import check_admitted
 from sayso.scheduling.host.desk import AVAILABILITY_LIMIT, Desk
+from sayso.scheduling.host.due import settle_if_due
 from sayso.scheduling.rules.availability import AvailabilityAsk, availability
 from sayso.scheduling.rules.moving import ask_to_manage
-from sayso.scheduling.rules.opening import day_span, local_dates
+from sayso.scheduling.rules.opening import day_span, local_date
 from sayso.scheduling.rules.placing import StoredHold, hold_view
 from sayso.scheduling.rules.premises import Premises
 from sayso.scheduling.rules.settling import StoredBooking
@@ -36,8 +37,7 @@ _LONGEST_WINDOW = timedelta(days=MAX_WINDOW_DAYS)
 
 def day_around(premises: Premises, start: int) -> Span:
     """The local day of an instant, with a day after it: buffers may run past closing."""
-    day = next(local_dates(Span(start, start + 1), premises.zone))
-    span = day_span(day, premises.zone)
+    span = day_span(local_date(start, premises.zone), premises.zone)
     return Span(span.start, span.end + DAY)
 
 
@@ -108,7 +108,7 @@ def _read_hold(unit: Unit, desk: Desk, call: Call[NoBody], held: StoredHold) -> 
 
 def may_read(unit: Unit, desk: Desk, call: Call[NoBody]) -> StoredBooking:
     """The agent that made the booking may, and whoever holds a mandate that covers it (SCH-210)."""
-    found = find_booking(unit, desk, call)
+    found = settle_if_due(unit, desk, find_booking(unit, desk, call))
     if found.agent == call.agent:
         return found
     try:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sayso.scheduling.host import allocations, bookings, changes
+from sayso.scheduling.host import allocations, bookings, changes, guests
 from sayso.scheduling.host.admission import Operation, Plan
 from sayso.scheduling.host.call import Call, NoBody
 from sayso.scheduling.host.contacts import check_admitted
 from sayso.scheduling.host.desk import Desk
 from sayso.scheduling.host.looking import day_around, find_booking, may_read
-from sayso.scheduling.host.whole import drop_open, end_change, note_proposal_over
+from sayso.scheduling.host.personal import check_asks, move_at_once
+from sayso.scheduling.host.whole import drop_open, end_change, keep_while_silent, note_proposal_over
 from sayso.scheduling.rules import change, moving, settling
 from sayso.scheduling.rules.booking import COUPLED
 from sayso.scheduling.rules.change import ChangeState
@@ -30,7 +31,7 @@ from sayso.scheduling.terms.mandate_checks import Action, Checked, check_mandate
 from sayso.scheduling.terms.offer import OfferClaims
 from sayso.store.unit import Unit
 
-__all__ = ("ABANDON_CHANGE", "ACCEPT_CHANGE", "CANCEL_BOOKING", "READ_CHANGE", "REQUEST_CHANGE")
+__all__ = ("ABANDON_CHANGE", "ACCEPT_CHANGE", "CANCEL_BOOKING", "READ_CHANGE", "REQUEST_CHANGE", "call_off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +71,17 @@ def _may_manage(unit: Unit, desk: Desk, call: Call[CancelRequest] | Call[ChangeR
 
 
 def _cancel(unit: Unit, desk: Desk, call: Call[CancelRequest], found: _Booked) -> Plan:
-    made = found.booking
+    return call_off(unit, desk, found.booking, found.checked, call.request.message)
+
+
+def call_off(unit: Unit, desk: Desk, made: StoredBooking, checked: Checked, message: str | None = None) -> Plan:
+    """The guest's own end of a booking, whichever of their messages says so: its time is free at once (SCH-213)."""
     decision = settling.cancel(
         made,
         bookings.own_offer(made.offer.token),
         bookings.own_receipt(made.receipt),
         desk.pen,
-        CancelBooking(checked=found.checked, receipt_id=desk.ids.new("r"), message=call.request.message),
+        CancelBooking(checked=checked, receipt_id=desk.ids.new("r"), message=message),
         unit.now,
     )
     coupling = COUPLED[decision.state.standing.state]
@@ -87,7 +92,7 @@ def _cancel(unit: Unit, desk: Desk, call: Call[CancelRequest], found: _Booked) -
             drop_open(unit, desk, made)
         if not coupling.occupies_time:
             allocations.free(unit, desk.host, made.owner)
-        desk.keep_documents(unit, found.checked.mandate, decision.state.receipt)
+        desk.keep_documents(unit, checked.mandate, decision.state.receipt)
 
     return Plan(status=200, reply=decision.reply, records=decision.records, write=write)
 
@@ -149,6 +154,7 @@ def _may_accept(unit: Unit, desk: Desk, call: Call[AcceptRequest]) -> _Offered:
     ask = ask_to_accept(desk.profile, made, offered, terms, call.agent)
     checked = check_mandate(call.mandate, ask, unit.now)
     check_admitted(unit, desk, made.principal)
+    check_asks(desk, terms)
     return _Offered(made, offered, terms, checked)
 
 
@@ -164,6 +170,9 @@ def _accept(unit: Unit, desk: Desk, call: Call[AcceptRequest], found: _Offered) 
         unit.now,
     )
     moved = decision.state
+    at_once = move_at_once(unit, desk, moved)
+    if at_once is not None:
+        moved = at_once[0]
 
     def write() -> None:
         changes.save(unit, desk.host, moved.change)
@@ -173,8 +182,16 @@ def _accept(unit: Unit, desk: Desk, call: Call[AcceptRequest], found: _Offered) 
         else:
             allocations.free(unit, desk.host, found.booking.owner)
             allocations.follow(unit, desk.host, moved.booking.owner, change.COUPLED[moved.change.machine.state])
+            keep_while_silent(unit, desk, moved.booking)
+            guests.follow_move(unit, desk.host, moved.booking)
         desk.keep_documents(unit, found.checked.mandate, moved.change.offer.token, moved.booking.receipt)
+        if at_once is not None:
+            desk.keep_own(unit, decision.state.booking.receipt)
+            at_once[1].answer.keep(unit, desk)
 
+    if at_once is not None:
+        settled = at_once[1]
+        return Plan(status=200, reply=settled.reply, records=(*decision.records, *settled.records), write=write)
     return Plan(status=200, reply=decision.reply, records=decision.records, write=write)
 
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import msgspec
 from starlette.routing import BaseRoute, Route, Router
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sayso.core import strictjson
 from sayso.core.clock import Clock
 from sayso.core.refusal import Misuse
-from sayso.scheduling.host.config import HostConfig, host_name
+from sayso.scheduling.host.config import HostConfig, endpoint_path, host_name
 from sayso.scheduling.host.desk import Desk
 from sayso.scheduling.host.http import Nowhere, Published, guarded, host_routes
 from sayso.scheduling.terms.discovery import Contact
@@ -32,6 +32,8 @@ from sayso.scheduling.terms.wire import VERSION, DomainName, Words
 from sayso.store.unit import Store
 
 __all__ = ("OperatorConfig", "ServedHost", "listing_of", "operator_app")
+
+_HOSTS = "/hosts/"
 
 
 class OperatorConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -79,22 +81,44 @@ def _entry(operator: str, host: HostConfig) -> ListedHost:
 def operator_app(operator: OperatorConfig, served: Sequence[ServedHost], clock: Clock) -> ASGIApp:
     """The operator's origin: its list, the documents of hosts without a domain, and every host's endpoint."""
     listing = listing_of(operator, [host.config for host in served])
-    routes: list[BaseRoute] = [Route(OPERATOR_WELL_KNOWN, Published(strictjson.encode(listing), operator.contact))]
-    for host in served:
-        routes += _routes(operator, host, clock)
-    router = Router(routes, redirect_slashes=False, default=Nowhere(operator.contact))
-    contacts = {f"/hosts/{host.config.id}/": host.desk.contact for host in served}
+    published = Route(OPERATOR_WELL_KNOWN, Published(strictjson.encode(listing), operator.contact))
+    own = Router([published], redirect_slashes=False, default=Nowhere(operator.contact))
+    routers = {
+        host.config.id: Router(
+            _routes(operator, host, clock), redirect_slashes=False, default=Nowhere(host.desk.contact)
+        )
+        for host in served
+    }
+    contacts = {host.config.id: host.desk.contact for host in served}
+
+    async def by_host(scope: Scope, receive: Receive, send: Send) -> None:
+        host_id = _host_id(scope["path"])
+        router = routers.get(host_id)
+        if router is None:
+            await own(scope, receive, send)
+        else:
+            # All hosts' routes are spelt alike below their own path, so their patterns are compiled once for all.
+            await router({**scope, "root_path": _HOSTS + host_id}, receive, send)
 
     def contact_of(path: str) -> Contact:
-        return next((contact for base, contact in contacts.items() if path.startswith(base)), operator.contact)
+        return contacts.get(_host_id(path), operator.contact)
 
-    return guarded(router, f"https://{operator.domain}", contact_of)
+    return guarded(by_host, f"https://{operator.domain}", contact_of)
+
+
+def _host_id(path: str) -> str:
+    """Whose path it is, found at once however many hosts there are; empty for a path of none."""
+    host_id, slash, _ = path.removeprefix(_HOSTS).partition("/")
+    return host_id if slash and path.startswith(_HOSTS) else ""
 
 
 def _routes(operator: OperatorConfig, host: ServedHost, clock: Clock) -> list[BaseRoute]:
     config, desk = host.config, host.desk
-    routes: list[BaseRoute] = [*host_routes(config, desk, host.store, clock)]
+
+    def below(path: str) -> str:
+        return path.removeprefix(_HOSTS + config.id)
+
+    routes: list[BaseRoute] = [*host_routes(config, desk, host.store, clock, below(endpoint_path(config)))]
     if config.domain == operator.domain:
-        routes.append(Route(listed_document_path(config.id), Published(desk.document, desk.contact)))
-    routes.append(Route(f"/hosts/{config.id}/{{rest:path}}", Nowhere(desk.contact)))
+        routes.append(Route(below(listed_document_path(config.id)), Published(desk.document, desk.contact)))
     return routes

@@ -21,9 +21,10 @@ from sayso.store.unit import Reading, Unit
 __all__ = ("first_heard", "may_hold_for", "note", "of_hold", "prune", "read", "subjects")
 
 _r = host_reputation.c
+# One look at everybody that a hold is judged by: there are at most three.
 _FIND = statement(
-    select(_r.abandoned, _r.outcomes, _r.as_of_us).where(
-        _r.host == bindparam("of_host"), _r.subject == bindparam("of_subject")
+    select(_r.subject, _r.abandoned, _r.outcomes, _r.as_of_us).where(
+        _r.host == bindparam("of_host"), _r.subject.in_([bindparam("one"), bindparam("two"), bindparam("three")])
     )
 )
 _write = insert(host_reputation)
@@ -50,7 +51,8 @@ def subjects(agent: str, principal: str, attester: str | None = None) -> tuple[s
 def first_heard(view: Reading, host: str, attesters: Iterable[str]) -> str | None:
     """The first of the attesters whose word still counts here: one whose vouchees did not abandon too many holds."""
     for attester in attesters:
-        if allowance(read(view, host, f"attester {attester}"), view.now) != timedelta(0):
+        (tally,) = read(view, host, f"attester {attester}")
+        if allowance(tally, view.now) != timedelta(0):
             return attester
     return None
 
@@ -60,21 +62,23 @@ def of_hold(hold: StoredHold) -> tuple[str, ...]:
     return subjects(hold.agent, hold.principal, hold.attester)
 
 
-def read(view: Reading, host: str, subject: str) -> Tally | None:
-    """The tally of a subject, None for one whose holds have never ended here."""
-    row = view.one(_FIND, {"of_host": host, "of_subject": subject})
-    return None if row is None else Tally(*row)
+def read(view: Reading, host: str, *subjects: str) -> list[Tally | None]:
+    """The tally of each subject, of one to three; None for one whose holds have never ended here."""
+    one, two, three = (*subjects, subjects[0], subjects[0])[:3]
+    rows = view.all(_FIND, {"of_host": host, "one": one, "two": two, "three": three})
+    found = {subject: Tally(*counts) for subject, *counts in rows}
+    return [found.get(subject) for subject in subjects]
 
 
 def may_hold_for(view: Reading, host: str, *subjects: str) -> timedelta | None:
     """The longest hold that all subjects' tallies allow, None where they set no limit. Refused: suspended."""
-    return check_standing([read(view, host, subject) for subject in subjects], view.now)
+    return check_standing(read(view, host, *subjects), view.now)
 
 
 def note(unit: Unit, host: str, *subjects: str, abandoned: bool, at: datetime) -> None:
     """Counts one outcome for each subject."""
-    for subject in subjects:
-        tally = noted(read(unit, host, subject), abandoned=abandoned, at=at)
+    for subject, before in zip(subjects, read(unit, host, *subjects), strict=True):
+        tally = noted(before, abandoned=abandoned, at=at)
         unit.execute(
             _NOTE,
             {

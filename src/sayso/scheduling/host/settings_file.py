@@ -44,8 +44,10 @@ _DURATIONS = frozenset(
     (
         "answer_within",
         "buffer",
+        "due",
         "duration",
         "horizon",
+        "opens",
         "replay_window",
         "retention",
         "set_aside",

@@ -7,21 +7,24 @@ key that the settings list under staff, or the host's own. Everything else is th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final, TypeVar
+
+from msgspec import structs
 
 from sayso.core import strictjson
 from sayso.core.durations import parse_duration
 from sayso.core.instants import parse_instant, write_local
 from sayso.core.zones import find_zone
 from sayso.proof.hashes import sha256
-from sayso.scheduling.host import allocations, bookings, changes
+from sayso.scheduling.host import allocations, bookings, changes, guests
 from sayso.scheduling.host.admission import Operation, Plan, perform
 from sayso.scheduling.host.call import Call, NoBody
 from sayso.scheduling.host.desk import Desk
 from sayso.scheduling.host.looking import day_around
-from sayso.scheduling.host.whole import drop_open, read_whole, save_settled
+from sayso.scheduling.host.personal import Answer, read_answer
+from sayso.scheduling.host.whole import drop_open, keep_while_silent, read_whole, save_settled
 from sayso.scheduling.rules import answering, change, moving
 from sayso.scheduling.rules.answering import Whole
 from sayso.scheduling.rules.booking import COUPLED
@@ -102,44 +105,78 @@ def _freed(unit: Unit, desk: Desk, before: StoredBooking, decision: Decision[Sto
 def _approve(unit: Unit, desk: Desk, call: Call[AnswerRequest], found: _Found) -> Plan:
     whole, made = found.whole, found.whole.booking
     if found.waiting is not None:
-        return _approve_move(unit, desk, whole, found.waiting)
-    decision = answering.approve(whole, desk.pen, desk.ids.new("r"), unit.now)
+        return _approve_move(unit, desk, whole, found.waiting, call.request.acceptance)
+    said = read_answer(unit, desk, call.request.acceptance, "yes", whole.terms, made.offer)
+    decision = answering.approve(whole, desk.pen, desk.ids.new("r"), unit.now, said.answered(unit))
 
     def write() -> None:
         drop_open(unit, desk, made)
         save_settled(unit, desk, decision.state)
         allocations.keep(unit, desk.host, made.owner)
+        keep_while_silent(unit, desk, decision.state)
+        said.keep(unit, desk)
 
-    return Plan(status=200, reply=decision.reply, records=decision.records, write=write)
+    records = (*decision.records, *said.records(made.booking_id))
+    return Plan(status=200, reply=decision.reply, records=records, write=write)
 
 
-def _approve_move(unit: Unit, desk: Desk, whole: Whole, waiting: StoredChange) -> Plan:
+def _approve_move(unit: Unit, desk: Desk, whole: Whole, waiting: StoredChange, acceptance: str | None) -> Plan:
     made = whole.booking
     terms = bookings.own_offer(waiting.offer.token)
-    decision = moving.approve(made, waiting, terms, whole.last, desk.pen, desk.ids.new("r"), unit.now)
+    said = read_answer(unit, desk, acceptance, "yes", terms, waiting.offer)
+    decision = moving.approve(
+        made, waiting, terms, whole.last, desk.pen, desk.ids.new("r"), unit.now, said.answered(unit)
+    )
     moved = decision.state
 
     def write() -> None:
         changes.save(unit, desk.host, moved.change)
         allocations.free(unit, desk.host, made.owner)
         allocations.follow(unit, desk.host, moved.change.offer_id, change.COUPLED[moved.change.machine.state])
+        keep_while_silent(unit, desk, moved.booking)
+        guests.follow_move(unit, desk.host, moved.booking)
         save_settled(unit, desk, moved.booking)
+        said.keep(unit, desk)
 
-    return Plan(status=200, reply=decision.reply, records=decision.records, write=write)
+    records = (*decision.records, *said.records(made.booking_id))
+    return Plan(status=200, reply=decision.reply, records=records, write=write)
 
 
 def _decline(unit: Unit, desk: Desk, call: Call[DeclineRequest], found: _Found) -> Plan:
     whole, ask = found.whole, call.request
     if found.waiting is not None:
-        after, decision = _refuse_move(unit, desk, whole, found.waiting, ask.message)
-        return Plan(status=200, reply=decision.reply, records=decision.records, write=after)
+        offer = found.waiting.offer
+        said = read_answer(unit, desk, ask.acceptance, "no", bookings.own_offer(offer.token), offer)
+        after, decision = _refuse_move(unit, desk, whole, found.waiting, _words(said, ask))
+        plan = Plan(status=200, reply=decision.reply, records=decision.records, write=after)
+        return _signed(unit, desk, said, plan, whole)
+    said = read_answer(unit, desk, ask.acceptance, "no", whole.terms, whole.booking.offer)
     alternatives = _other_times(unit, desk, whole) if ask.alternatives else ()
-    return _freed(
-        unit, desk, whole.booking,
-        answering.decline(
-            whole, desk.pen, desk.ids.new("r"), unit.now, message=ask.message, alternatives=alternatives
-        ),
+    decision = answering.decline(
+        whole, desk.pen, desk.ids.new("r"), unit.now,
+        message=_words(said, ask), alternatives=alternatives, by="host" if said.signed is None else "person",
     )  # fmt: skip
+    return _signed(unit, desk, said, _freed(unit, desk, whole.booking, decision), whole)
+
+
+def _words(said: Answer, ask: DeclineRequest) -> str | None:
+    """What the guest hears with a no: at a person's calendar, what the person signed and nothing else."""
+    if said.signed is None:
+        return ask.message
+    if ask.message not in (None, said.signed.claims.message):
+        raise refused("acceptance_invalid", "Other words were signed.", place="$.message")
+    return said.signed.claims.message
+
+
+def _signed(unit: Unit, desk: Desk, said: Answer, plan: Plan, whole: Whole) -> Plan:
+    """The same, with the signed answer kept beside it."""
+
+    def write() -> None:
+        if plan.write is not None:
+            plan.write()
+        said.keep(unit, desk)
+
+    return replace(plan, records=(*plan.records, *said.records(whole.booking.booking_id)), write=write)
 
 
 def _refuse_move(
@@ -206,6 +243,8 @@ def _propose(unit: Unit, desk: Desk, call: Call[ProposeRequest], found: _Found) 
 def _counter(unit: Unit, desk: Desk, call: Call[ProposeRequest], found: _Found) -> Plan:
     """Instead of yes or no: another time. A move that waits is declined by it, a request goes on waiting (SCH-235)."""
     whole = found.whole
+    if desk.profile.is_person:
+        raise refused("no_counter")
     if found.waiting is not None:
         write, decision = _refuse_move(unit, desk, whole, found.waiting, call.request.message)
         after = Whole(booking=decision.state, terms=whole.terms, last=bookings.own_receipt(decision.state.receipt))
@@ -275,22 +314,33 @@ def _list(unit: Unit, desk: Desk, call: Call[NoBody], _grounds: None) -> Plan:
 
 
 def _show(unit: Unit, desk: Desk, call: Call[NoBody], found: _Found) -> Plan:
-    return Plan(status=200, reply=_desk_booking(found.whole))
+    shown = _desk_booking(unit, desk, found.whole)
+    if desk.profile.is_person and shown.answer_by is not None:
+        waits = found.whole.booking.offer if found.waiting is None else found.waiting.offer
+        shown = structs.replace(shown, to_sign=waits.token)
+    return Plan(status=200, reply=shown)
 
 
 def read_bookings(view: Reading, desk: Desk, *, everything: bool = False) -> list[DeskBooking]:
     """Those that wait for an answer, then those to come; with `everything` all, the latest first. At most 100."""
     found = bookings.newest(view, desk.host, _MOST) if everything else bookings.coming(view, desk.host, _MOST)
-    return [_desk_booking(read_whole(made)) for made in found]
+    return [_desk_booking(view, desk, read_whole(made)) for made in found]
 
 
-def _desk_booking(whole: Whole) -> DeskBooking:
+def _desk_booking(view: Reading, desk: Desk, whole: Whole) -> DeskBooking:
+    expected = guests.find(view, desk.host, whole.booking.booking_id)
     made, shown = whole.booking, whole.last.booking
     waits_until = None if shown.awaiting_host is None else shown.awaiting_host.answer_by
     if shown.status == "pending_host":
         waits_until = whole.terms.answer_by
     return DeskBooking(
-        booking=shown, guest=made.principal, receipt=made.receipt, answer_by=waits_until, message=made.message
+        booking=shown,
+        guest=made.principal,
+        receipt=made.receipt,
+        answer_by=waits_until,
+        message=made.message,
+        details=expected.details,
+        note=expected.note,
     )
 
 

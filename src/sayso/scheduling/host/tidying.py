@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Final, NoReturn
 
 from sayso.core.clock import Clock
-from sayso.scheduling.host import reputation
+from sayso.scheduling.host import guests, reputation
 from sayso.scheduling.host.desk import Desk
 from sayso.scheduling.host.due import lapse_due
 from sayso.scheduling.host.entries import forget_freed
@@ -52,6 +52,7 @@ def tidy(unit: Unit, desk: Desk) -> None:
     unit.lock(desk.lock)
     lapse_due(unit, desk)
     forget_freed(unit, desk.host)
+    guests.forget(unit, desk.host)
     nonces.prune(unit)
     replay.prune(unit)
     buckets.prune(unit)

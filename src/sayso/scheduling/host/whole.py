@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from sayso.scheduling.host import allocations, bookings, changes
+from datetime import datetime
+
+from sayso.scheduling.host import allocations, bookings, changes, holds, reputation
 from sayso.scheduling.host.desk import Desk
-from sayso.scheduling.rules import answering, change, moving
+from sayso.scheduling.rules import answering, change, inviting, moving
 from sayso.scheduling.rules.answering import Whole
+from sayso.scheduling.rules.booking import COUPLED, BookingState
 from sayso.scheduling.rules.moving import StoredChange
 from sayso.scheduling.rules.settling import StoredBooking
 from sayso.store.unit import Unit
 
-__all__ = ("drop_open", "end_change", "note_proposal_over", "read_whole", "save_settled")
+__all__ = (
+    "drop_open",
+    "end_change",
+    "follow_answers",
+    "keep_while_asked",
+    "keep_while_silent",
+    "note_outcome",
+    "note_proposal_over",
+    "read_whole",
+    "save_settled",
+)
 
 
 def read_whole(made: StoredBooking) -> Whole:
@@ -22,6 +35,49 @@ def save_settled(unit: Unit, desk: Desk, after: StoredBooking) -> None:
     """Writes a booking after an act of its host or of the clock, and keeps the receipt of it."""
     bookings.save(unit, desk.host, after)
     desk.keep_own(unit, after.receipt)
+
+
+def note_outcome(unit: Unit, desk: Desk, made: StoredBooking, *, abandoned: bool, at: datetime) -> None:
+    """What became of a tentative booking counts as the end of its hold would have (SCH-144)."""
+    held = holds.find(unit, desk.host, made.hold_id)
+    judged = reputation.subjects(made.agent, made.principal) if held is None else reputation.of_hold(held)
+    reputation.note(unit, desk.host, *judged, abandoned=abandoned, at=at)
+
+
+def follow_answers(unit: Unit, desk: Desk, before: StoredBooking, after: StoredBooking) -> None:
+    """Does to the booking's time and change offers what its new state says of them, and counts that it was settled."""
+    first = before.standing.state is BookingState.TENTATIVE and after.standing.sequence == 0
+    if first and after.standing.state in (BookingState.CONFIRMED, BookingState.PENDING_HOST):
+        note_outcome(unit, desk, after, abandoned=False, at=unit.now)
+    coupling = COUPLED[after.standing.state]
+    if not coupling.changes_stay_open:
+        drop_open(unit, desk, before)
+    if not coupling.occupies_time:
+        allocations.free(unit, desk.host, before.owner)
+    elif after.standing.state is BookingState.PENDING_HOST and after.standing.answer_by is not None:
+        allocations.keep_until(unit, desk.host, after.owner, after.standing.answer_by)
+    elif after.standing.state is BookingState.CONFIRMED and before.standing.state is not BookingState.CONFIRMED:
+        allocations.keep(unit, desk.host, after.owner)
+        keep_while_silent(unit, desk, after)
+
+
+def keep_while_asked(unit: Unit, desk: Desk, after: StoredBooking) -> None:
+    """Keeps a tentative booking's time as long as its participants' silence does not end it (SCH-201, SCH-245)."""
+    if after.standing.state is not BookingState.TENTATIVE:
+        return
+    until = inviting.kept_until(bookings.own_offer(after.offer.token), after.standing)
+    if until is None:
+        allocations.keep(unit, desk.host, after.owner)
+    else:
+        allocations.keep_until(unit, desk.host, after.owner, until)
+
+
+def keep_while_silent(unit: Unit, desk: Desk, after: StoredBooking) -> None:
+    """Where the booker's silence ends a confirmed booking, its time is nobody's from that very instant (SCH-248)."""
+    standing = after.standing
+    keep_while_asked(unit, desk, after)
+    if standing.state is BookingState.CONFIRMED and standing.reconfirm_by is not None:
+        allocations.keep_until(unit, desk.host, after.owner, standing.reconfirm_by)
 
 
 def drop_open(unit: Unit, desk: Desk, made: StoredBooking) -> None:

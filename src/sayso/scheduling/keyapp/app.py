@@ -8,11 +8,11 @@ the identity is not verified, and it does not sign.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -33,15 +33,19 @@ from sayso.scheduling.keyapp.documents import (
     offer_mandate,
     with_attestations,
 )
+from sayso.scheduling.keyapp.invitations import INVITED, inviting_host, read_invited
+from sayso.scheduling.keyapp.own_calendar import KINDS, OwnDocument, named_calendar, read_own, sign_own
+from sayso.scheduling.keyapp.sharing import SHARED, read_shared
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.consent_text import Identity
 from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.identity import Jwk, jwk_of, principal_urn
 from sayso.scheduling.terms.mandate import MANDATE_TYP, Bound, ConsentMode, ConsentRecord, MandateClaims
 
-__all__ = ("KeyApp", "Keys", "Shown")
+__all__ = ("Documents", "KeyApp", "Keys", "Shown")
 
 _LONGEST_TEXT = 2000
+T = TypeVar("T")
 
 
 class Keys(Protocol):
@@ -53,6 +57,14 @@ class Keys(Protocol):
 
     def signer(self, name: str) -> PrivateKey:
         """The key itself. Refused: `locked`."""
+        ...
+
+
+class Documents(Protocol):
+    """Where the verified documents of hosts come from."""
+
+    async def checked(self, address: str, check: Callable[[Discovery], T]) -> T:
+        """What `check` makes of the host's document."""
         ...
 
 
@@ -90,7 +102,8 @@ class KeyApp:
 
     `name` is the principal key's name in the vault; `agent` the thumbprint of the one agent key it signs for, so that
     a document slipped in by another program never binds the person to a stranger's key. `attestations` are the tokens
-    that others gave this person; each host gets those it counts (SCH-282).
+    that others gave this person; each host gets those it counts (SCH-282). `documents` is where hosts' documents come
+    from where that is not the network: at the calendar's own desk.
     """
 
     def __init__(
@@ -104,9 +117,10 @@ class KeyApp:
         agent: str,
         attestations: Sequence[str] = (),
         issued: Register | None = None,
+        documents: Documents | None = None,
     ) -> None:
         self._keys = keys
-        self._documents = HostDocuments(fetcher, clock)
+        self._documents: Documents = documents or HostDocuments(fetcher, clock)
         self._clock = clock
         self._ids = ids
         self._name = name
@@ -114,7 +128,7 @@ class KeyApp:
         self._attestations = tuple(attestations)
         self._issued = issued
         self._numbers = count(1)
-        self._presented: dict[int, Prepared] = {}
+        self._presented: dict[int, Prepared | OwnDocument] = {}
 
     @property
     def principal(self) -> str:
@@ -122,12 +136,21 @@ class KeyApp:
         return principal_urn(self._keys.public(self._name))
 
     async def present(self, kind: str, document: bytes) -> Shown:
-        """The text of a question, written from the document's bytes. `kind` is limits, offer or management.
+        """The text of a question, written from the document's bytes. `kind` is limits, offer or management; at one's
+        own calendar rule or answer; of somebody else's booking invitation, coming or not_coming.
 
-        Refused: document_invalid, not_ours, unknown_key; for management also unverified.
+        Refused: document_invalid, not_ours, unknown_key; for all but limits and offer also unverified.
         """
-        prepared = await self._prepare(kind, document, named_host(kind, document))
-        if prepared.agent != self._agent:
+        prepared: Prepared | OwnDocument
+        if kind in KINDS:
+            prepared = await self._prepare_own(kind, document)
+        elif kind == SHARED:
+            prepared = await read_shared(self._document, document, self._clock.now(), revocable=self._is_revocable)
+        elif kind in INVITED:
+            prepared = await self._prepare(kind, document, inviting_host(kind, document))
+        else:
+            prepared = await self._prepare(kind, document, named_host(kind, document))
+        if prepared.agent not in (self._agent, None):
             raise refused("not_ours", "The document is another agent's.")
         if len(prepared.text) > _LONGEST_TEXT:
             raise refused("document_invalid", "The terms are too long to be shown whole.")
@@ -141,6 +164,19 @@ class KeyApp:
             document_sha256=sha256_b64u(document),
             identity=prepared.identity,
         )
+
+    async def _document(self, host: str) -> Discovery:
+        return await self._documents.checked(host, lambda found: found)
+
+    async def _prepare_own(self, kind: str, data: bytes) -> OwnDocument:
+        """Of one's own calendar, which has to answer for itself: nothing is shown of one that cannot be asked."""
+        principal, now = self.principal, self._clock.now()
+        try:
+            return await self._documents.checked(
+                named_calendar(kind, data), lambda found: read_own(kind, data, found, principal, now)
+            )
+        except (PeerUnreachable, PeerRefused):
+            raise refused("unverified") from None
 
     async def _prepare(self, kind: str, data: bytes, host: str) -> Prepared:
         now = self._clock.now()
@@ -159,6 +195,8 @@ class KeyApp:
             if document is None:
                 return prepared
             return with_attestations(prepared, self._attestations, document, self.principal, now)
+        if kind in INVITED:
+            return read_invited(kind, data, document, self.principal, self._agent, now, revocable=self._is_revocable)
         if kind == "offer":
             return offer_mandate(data, document, self.principal, now)
         if document is None:
@@ -166,7 +204,8 @@ class KeyApp:
         return management_mandate(data, document, self.principal, now, revocable=self._is_revocable)
 
     def sign(self, shown: Shown, mode: ConsentMode) -> str:
-        """The mandate, as a compact JWS, that what was shown stands for. Each presentation is signed at most once.
+        """The mandate, rule or answer, as a compact JWS, that what was shown stands for. Each presentation is signed at
+        most once.
 
         Refused: unverified, locked, document_invalid when this key app did not show it or it has expired since.
         """
@@ -176,6 +215,12 @@ class KeyApp:
         if not prepared.identity.is_verified:
             raise refused("unverified")
         now = self._clock.now()
+        if isinstance(prepared, OwnDocument):
+            if mode != "human_present":
+                raise refused("consent_unsigned", "For one's own calendar nobody answers beforehand.")
+            token = sign_own(prepared, self._signer(), mode, self._ids.new("a"), now)
+            del self._presented[shown.number]
+            return token
         expires = prepared.expires if isinstance(prepared.expires, datetime) else now + prepared.expires
         if expires <= now:
             raise refused("document_invalid", "What was shown has expired.")
@@ -203,7 +248,7 @@ class KeyApp:
     async def issue(self, shown: Shown, mode: ConsentMode) -> str:
         """As `sign`, and kept among what this key app signed before anybody can use it."""
         token = self.sign(shown, mode)
-        if self._issued is not None:
+        if self._issued is not None and shown.kind not in KINDS:
             await self._issued.keep(token)
         return token
 

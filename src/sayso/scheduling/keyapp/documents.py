@@ -28,7 +28,7 @@ from sayso.scheduling.terms.consent_text import (
 )
 from sayso.scheduling.terms.discovery import Discovery, find_service
 from sayso.scheduling.terms.draft import LimitsDraft, ManagementDraft
-from sayso.scheduling.terms.mandate import Constraints, Scope, audience
+from sayso.scheduling.terms.mandate import Constraints, Scope, audience, management_scope
 from sayso.scheduling.terms.mandate_checks import LONGEST_BUYING, Mandate, verify_mandate
 from sayso.scheduling.terms.offer import OfferClaims
 from sayso.scheduling.terms.offer_checks import verify_offer
@@ -36,7 +36,16 @@ from sayso.scheduling.terms.receipt import ReceiptClaims
 from sayso.scheduling.terms.receipt_checks import VerifiedReceipt, verify_receipt
 from sayso.scheduling.terms.spoken import either
 
-__all__ = ("Prepared", "limits_mandate", "management_mandate", "named_host", "offer_mandate", "with_attestations")
+__all__ = (
+    "Prepared",
+    "limits_mandate",
+    "management_mandate",
+    "named_host",
+    "offer_mandate",
+    "token_in",
+    "unreliable",
+    "with_attestations",
+)
 
 _MOST_ATTESTATIONS = 4
 _OPEN_ENDED_FOR = timedelta(days=1)
@@ -51,7 +60,7 @@ class Prepared:
 
     text: str
     identity: Identity
-    host: str
+    host: str | tuple[str, ...]
     agent: str
     scope: tuple[Scope, ...]
     constraints: Constraints
@@ -65,12 +74,12 @@ def named_host(kind: str, data: bytes) -> str:
         if kind == "limits":
             return strictjson.decode(data, LimitsDraft).host
         if kind == "offer":
-            return strictjson.decode(read_jws(_ascii(data)).payload, OfferClaims).iss
+            return strictjson.decode(read_jws(token_in(data)).payload, OfferClaims).iss
         if kind == "management":
             receipt = strictjson.decode(data, ManagementDraft).receipt
             return strictjson.decode(read_jws(receipt).payload, ReceiptClaims).iss
     except Refused as error:
-        raise _invalid(error) from None
+        raise unreliable(error) from None
     raise refused("document_invalid", f"This key app knows no question of the kind {kind[:40]!r}.")
 
 
@@ -83,7 +92,7 @@ def limits_mandate(data: bytes, document: Discovery | None, now: datetime, *, re
         if draft.max_price is not None:
             read_money(draft.max_price)
     except Refused as error:
-        raise _invalid(error) from None
+        raise unreliable(error) from None
     if not timedelta(0) < lifetime <= LONGEST_BUYING:
         raise refused("document_invalid", "A permission to book lasts at most 31 days.", place="$.lifetime")
     if opens >= closes or closes <= now:
@@ -133,14 +142,14 @@ def _check_services(draft: LimitsDraft, document: Discovery) -> None:
 def offer_mandate(data: bytes, document: Discovery | None, principal: str, now: datetime) -> Prepared:
     """The closed mandate over an offer, its hash taken here from the very bytes the text is written from."""
     try:
-        token = _ascii(data)
+        token = token_in(data)
         if document is None:
             return _unproved_offer(token)
         offer = verify_offer(token, document)
     except Refused as error:
         if error.refusal.reason == "unknown_key":
             raise
-        raise _invalid(error) from None
+        raise unreliable(error) from None
     claims = offer.claims
     if claims.aud != principal:
         raise refused("not_ours", "The offer was made to somebody else.")
@@ -186,7 +195,7 @@ def management_mandate(
     except Refused as error:
         if error.refusal.reason == "unknown_key":
             raise
-        raise _invalid(error) from None
+        raise unreliable(error) from None
     _check_management(receipt, limits, document, principal)
     booking = receipt.booking
     until = receipt.end or receipt.start + _OPEN_ENDED_FOR
@@ -199,7 +208,7 @@ def management_mandate(
         identity=identity,
         host=booking.host,
         agent=limits.claims.cnf.jkt,
-        scope=("cancel", "reschedule"),
+        scope=management_scope(reconfirms=booking.reconfirm is not None),
         constraints=Constraints(bookings=(booking.booking_id,), window=bounds.window, max_price=bounds.max_price),
         expires=until,
     )
@@ -214,14 +223,16 @@ def _check_management(receipt: VerifiedReceipt, limits: Mandate, document: Disco
         raise refused("document_invalid", "The booking was not made under that mandate.", place="$.mandate")
 
 
-def _ascii(data: bytes) -> str:
+def token_in(data: bytes) -> str:
+    """The token that a document is. Refused: document_invalid."""
     try:
         return data.decode("ascii")
     except UnicodeDecodeError:
         raise refused("document_invalid") from None
 
 
-def _invalid(error: Refused) -> Refused:
+def unreliable(error: Refused) -> Refused:
+    """What made a document one that nothing is signed for, as this key app says it."""
     found = error.refusal
     if found.reason == "document_invalid":
         return error

@@ -12,11 +12,11 @@ from datetime import date, datetime
 from typing import Literal
 
 from sayso.scheduling.rules.availability import AvailabilityAsk, FreeSlot, availability, bookable_starts, eligible_seats
-from sayso.scheduling.rules.opening import is_on_grid, local_dates
+from sayso.scheduling.rules.opening import is_on_grid, local_date
 from sayso.scheduling.rules.picture import Picture, Room, Taken, rooms, starts
 from sayso.scheduling.rules.premises import BookableService, Seat
 from sayso.scheduling.rules.reserve import out_of_reach
-from sayso.scheduling.rules.spans import SECOND, Span, length, micros
+from sayso.scheduling.rules.spans import SECOND, length, micros
 
 __all__ = ("AllocationAsk", "Granted", "NotFree", "allocate")
 
@@ -94,7 +94,7 @@ def _may_start(ask: AllocationAsk, picture: Picture, now: datetime) -> bool:
 
 def _chosen(ask: AllocationAsk, picture: Picture) -> list[tuple[Seat, Room]] | None:
     """As many seats of each needed kind as the service takes, or None as soon as one kind has too few."""
-    day = next(local_dates(Span(ask.start, ask.start + 1), picture.premises.zone))
+    day = local_date(ask.start, picture.premises.zone)
     taken = picture.taken(ignoring=ask.family)
     if ask.origin == "agent":
         taken = out_of_reach(picture, ask.service, taken, day, ask.family)
@@ -113,7 +113,9 @@ def _free(ask: AllocationAsk, picture: Picture, seat: Seat, day: date, taken: Ta
     return [
         room
         for room in rooms(picture.premises, seat, day, taken.get(seat.id, ()))
-        if (fits := starts(ask.service, room)) is not None and fits.start <= ask.start <= fits.end
+        if room.gap.start <= ask.start < room.closes  # what no other room can pass, before its starts are reckoned
+        and (fits := starts(ask.service, room)) is not None
+        and fits.start <= ask.start <= fits.end
     ]
 
 

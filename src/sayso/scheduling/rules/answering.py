@@ -81,23 +81,34 @@ def is_waiting(whole: Whole, now: datetime) -> bool:
     return standing.state is BookingState.PENDING_HOST and (standing.answer_by is None or now < standing.answer_by)
 
 
-def approve(whole: Whole, pen: HostPen, receipt_id: str, now: datetime) -> Decision[StoredBooking, Settled]:
-    """The host's yes. Refused: nothing_to_answer, when it is late or was answered already (SCH-178)."""
+def approve(
+    whole: Whole, pen: HostPen, receipt_id: str, now: datetime, answered: Answered | None = None
+) -> Decision[StoredBooking, Settled]:
+    """The host's yes; `answered` is whose, where it is the person's. Refused: nothing_to_answer, when it is late or was
+    answered already (SCH-178).
+    """
     _check_waiting(whole, now)
     standing = booking.step(whole.booking.standing, booking.Approve(), now)
     return _settle(
         whole, standing, pen, "confirmed", BOOKING_APPROVED, receipt_id, now,
-        answered=Answered(by="host"), proposed=None,
+        answered=answered or Answered(by="host"), proposed=None,
     )  # fmt: skip
 
 
 def decline(
-    whole: Whole, pen: HostPen, receipt_id: str, now: datetime, *, message: str | None, alternatives: tuple[Slot, ...]
+    whole: Whole,
+    pen: HostPen,
+    receipt_id: str,
+    now: datetime,
+    *,
+    message: str | None,
+    alternatives: tuple[Slot, ...],
+    by: Literal["host", "person"] = "host",
 ) -> Decision[StoredBooking, Settled]:
     """The host's no, perhaps with words and other times (SCH-179). Refused: nothing_to_answer."""
     _check_waiting(whole, now)
     standing = booking.step(whole.booking.standing, booking.Decline(), now)
-    said = Declined(by="host", at=write_instant(now), message=message, alternatives=alternatives)
+    said = Declined(by=by, at=write_instant(now), message=message, alternatives=alternatives)
     return _settle(whole, standing, pen, "declined", BOOKING_DECLINED, receipt_id, now, declined=said, proposed=None)
 
 

@@ -15,9 +15,9 @@ What the tables cannot say, conditions do: that the appointment has not begun (`
 week for taking a mark back is not over. A booking's changes are a machine of their own (`change`); which of them close
 with the booking, and whether the booking still occupies time, stands in `COUPLED`.
 
-Rows that no door drives yet (participants) are part of the law all the same: one table says what a booking may become,
-whoever asks. The clock completes a booking before any command of its host sees it, so a mark is always set on a
-`completed` one. SCH-176..178, SCH-196..206, SCH-209, SCH-212, SCH-213, SCH-219.
+Where both are asked, the participants answer first and the host after them (`AskHost`); a change asks those anew who
+had accepted something else (`MoveAndAsk`). The clock completes a booking before any command of its host sees it, so a
+mark is always set on a `completed` one. SCH-176..178, SCH-196..206, SCH-209, SCH-212, SCH-213, SCH-219.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ __all__ = (
     "TABLE",
     "Annotate",
     "Approve",
+    "AskHost",
     "BookingState",
     "Cancel",
     "CancelByHost",
@@ -46,9 +47,12 @@ __all__ = (
     "Decline",
     "End",
     "Lapse",
+    "LapseUnreconfirmed",
     "MarkAttended",
     "MarkNoShow",
     "Move",
+    "MoveAndAsk",
+    "Reconfirm",
     "Settle",
     "Standing",
     "TakeMarkBack",
@@ -118,6 +122,24 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveAndAsk:
+    """An accepted change takes effect, and the required participants are asked anew: they had accepted something else
+    (SCH-203).
+    """
+
+    start: datetime
+    until: datetime
+    answer_by: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AskHost:
+    """The last participant's yes is in, and now the host is asked, until its own deadline (SCH-185)."""
+
+    answer_by: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Complete:
     """The clock has reached the end, or the end of the time set aside."""
 
@@ -149,6 +171,16 @@ class Annotate:
     """
 
 
+@dataclass(frozen=True, slots=True)
+class Reconfirm:
+    """The booker says again that they are coming, as the contract asks (SCH-248)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LapseUnreconfirmed:
+    """The booker said nothing by the moment the contract names, and there silence ends the booking (SCH-252)."""
+
+
 Command = (
     Approve
     | Settle
@@ -157,12 +189,16 @@ Command = (
     | Cancel
     | CancelByHost
     | Move
+    | MoveAndAsk
+    | AskHost
     | Complete
     | End
     | MarkNoShow
     | MarkAttended
     | TakeMarkBack
     | Annotate
+    | Reconfirm
+    | LapseUnreconfirmed
 )
 
 BIRTH: Final = frozenset({BookingState.PENDING_HOST, BookingState.TENTATIVE, BookingState.CONFIRMED})
@@ -174,21 +210,30 @@ TABLE: Final[Mapping[BookingState, Mapping[type[Command], BookingState]]] = {
         Lapse: BookingState.EXPIRED,
         Cancel: BookingState.CANCELLED,
         Move: BookingState.CONFIRMED,  # the guest accepted a counter: countering was the host's yes (SCH-235)
+        MoveAndAsk: BookingState.TENTATIVE,
         Annotate: BookingState.PENDING_HOST,
     },
     BookingState.TENTATIVE: {
         Settle: BookingState.CONFIRMED,
+        AskHost: BookingState.PENDING_HOST,
         Decline: BookingState.DECLINED,
         Lapse: BookingState.EXPIRED,
         Cancel: BookingState.CANCELLED,
+        CancelByHost: BookingState.CANCELLED,
+        Annotate: BookingState.TENTATIVE,
+        Reconfirm: BookingState.TENTATIVE,
+        LapseUnreconfirmed: BookingState.EXPIRED,
     },
     BookingState.CONFIRMED: {
         Cancel: BookingState.CANCELLED,
         CancelByHost: BookingState.CANCELLED,
         Move: BookingState.CONFIRMED,
+        MoveAndAsk: BookingState.TENTATIVE,
         Complete: BookingState.COMPLETED,
         End: BookingState.COMPLETED,
         Annotate: BookingState.CONFIRMED,
+        Reconfirm: BookingState.CONFIRMED,
+        LapseUnreconfirmed: BookingState.EXPIRED,
     },
     BookingState.DECLINED: {},
     BookingState.EXPIRED: {},
@@ -223,7 +268,8 @@ COUPLED: Final[Mapping[BookingState, Coupling]] = {
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What the machine knows of a booking. `until` is the agreed end, or the end of the time set aside; `answer_by`
-    the deadline of a waiting state; `open_end` whether no end was agreed.
+    the deadline of a waiting state; `open_end` whether no end was agreed; `reconfirm_by` when the booker's silence ends
+    it, until they have spoken.
     """
 
     state: BookingState
@@ -233,6 +279,7 @@ class Standing:
     until: datetime
     open_end: bool = False
     answer_by: datetime | None = None
+    reconfirm_by: datetime | None = None
 
 
 def _has_not_begun(booking: Standing, now: datetime) -> None:
@@ -255,6 +302,11 @@ def _deadline_passed(booking: Standing, now: datetime) -> None:
         raise Misuse("a booking lapses at its deadline, not before")
 
 
+def _silence_is_over(booking: Standing, now: datetime) -> None:
+    if booking.reconfirm_by is None or now < booking.reconfirm_by:
+        raise Misuse("a booking waits for its booker's word until the moment its contract names")
+
+
 def _mark_is_fresh(booking: Standing, now: datetime) -> None:
     if now > booking.until + MARK_CAN_BE_TAKEN_BACK:
         raise refused("mark_too_late")
@@ -264,11 +316,14 @@ _CONDITIONS: Final[Mapping[type[Command], Callable[[Standing, datetime], None]]]
     Cancel: _has_not_begun,
     CancelByHost: _has_not_begun,
     Move: _has_not_begun,
+    MoveAndAsk: _has_not_begun,
     Complete: _is_over,
     MarkNoShow: _mark_is_fresh,
     MarkAttended: _mark_is_fresh,
     End: _runs_open,
     Lapse: _deadline_passed,
+    Reconfirm: _has_not_begun,
+    LapseUnreconfirmed: _silence_is_over,
     TakeMarkBack: _mark_is_fresh,
 }
 
@@ -286,6 +341,11 @@ def step(booking: Standing, command: Command, now: datetime) -> Standing:
     if condition is not None:
         condition(booking, now)
     after = replace(booking, state=target, version=booking.version + 1)
+    if isinstance(command, MoveAndAsk):
+        sequence, by = booking.sequence + 1, command.answer_by
+        return replace(after, start=command.start, until=command.until, sequence=sequence, answer_by=by)
+    if isinstance(command, AskHost):
+        return replace(after, answer_by=command.answer_by)
     if isinstance(command, Move):
         return replace(after, start=command.start, until=command.until, sequence=booking.sequence + 1)
     return after

@@ -22,6 +22,7 @@ from sayso.scheduling.terms.booking import Answered, Booking, BookingStatus, Dec
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.event import event_of
 from sayso.scheduling.terms.offer import Change, OfferClaims, OfferedService
+from sayso.scheduling.terms.participant_checks import booked
 from sayso.scheduling.terms.place import Place
 from sayso.scheduling.terms.receipt import Agreement, ReceiptClaims, Settlement
 
@@ -78,6 +79,7 @@ def draw_offer(
         lines=None if price is None else price.lines,
         answer_by=None if answer_by is None else write_local(answer_by, zone),
         owner=profile.owner,
+        reconfirm=profile.reconfirmation(instant(granted.start), max(expires_at, answer_by or expires_at)),
     )
 
 
@@ -96,8 +98,11 @@ def draw_booking(
     mandate: str,
     now: datetime,
     declined_change: DeclinedChange | None = None,
+    answered: Answered | None = None,
 ) -> Booking:
-    """The booking as both sides see it: the machine's state, the contract's terms."""
+    """The booking as both sides see it: the machine's state, the contract's terms. `answered` is who said yes for the
+    host, where it did not answer by its published terms.
+    """
     status: BookingStatus = standing.state.value
     return Booking(
         booking_id=booking_id,
@@ -116,9 +121,19 @@ def draw_booking(
         resource_name=terms.resource_name,
         total=terms.total,
         lines=terms.lines,
-        answered=None if standing.state is BookingState.PENDING_HOST else Answered(by="host"),
+        answered=answered or _standing_answer(standing, terms),
         declined_change=declined_change,
+        reconfirm=terms.reconfirm,
+        participants=booked(terms),
     )
+
+
+def _standing_answer(standing: Standing, terms: OfferClaims) -> Answered | None:
+    """Who said yes without being asked: a business by its terms, an owner who books their own calendar (SCH-183)."""
+    asked_later = standing.state is BookingState.TENTATIVE and terms.answer_by is not None and terms.change is None
+    if standing.state is BookingState.PENDING_HOST or asked_later:
+        return None
+    return Answered(by="person" if terms.aud == terms.owner else "host")
 
 
 def redraw_booking(last: Booking, standing: Standing, terms: OfferClaims, *, now: datetime, **changed: Any) -> Booking:

@@ -17,7 +17,8 @@ from sayso.ledger.rules.kinds import declare
 from sayso.ledger.rules.record import Draft, Link
 from sayso.scheduling.rules import booking, change
 from sayso.scheduling.rules.allocate import AllocationAsk, Granted, NotFree, allocate
-from sayso.scheduling.rules.booking import BookingState
+from sayso.scheduling.rules.asking_along import carried_on
+from sayso.scheduling.rules.booking import BookingState, Standing
 from sayso.scheduling.rules.change import ChangeOffer, ChangeState
 from sayso.scheduling.rules.decision import Decision
 from sayso.scheduling.rules.drafting import draw_booking, draw_offer, draw_receipt, list_price, redraw_booking
@@ -28,13 +29,15 @@ from sayso.scheduling.rules.profile import HostPen, HostProfile, Signed
 from sayso.scheduling.rules.settling import StoredBooking, agreement, booking_record, check_contract, host_record
 from sayso.scheduling.rules.slots import not_free
 from sayso.scheduling.rules.spans import instant, micros
-from sayso.scheduling.terms.booking import AwaitingHost, Booking
+from sayso.scheduling.terms.booking import Answered, AwaitingHost, Booking
 from sayso.scheduling.terms.change import ChangeRequest, ChangeView
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.hold import Settled
 from sayso.scheduling.terms.mandate_checks import Action, Ask, Checked
 from sayso.scheduling.terms.offer import Change, OfferClaims
+from sayso.scheduling.terms.participant_checks import waits_for_participants
 from sayso.scheduling.terms.receipt import Agreement, ReceiptClaims
+from sayso.scheduling.terms.reconfirm import lapses_at
 
 __all__ = (
     "AcceptChange",
@@ -193,8 +196,11 @@ def offer(
         now=now,
         expires_at=expires_at,
         change=Change(booking_id=made.booking_id, replaces=made.offer.sha256),
-        answer_by=None if command.by_host else profile.answer_by(expires_at, made.standing.start, command.start),
+        answer_by=None
+        if command.by_host and not profile.is_person
+        else profile.answer_by(expires_at, made.standing.start, command.start, guest=made.principal),
     )
+    fresh = carried_on(fresh, terms, made.standing.start, expires_at)
     offered = StoredChange(
         offer_id=command.offer_id,
         booking_id=made.booking_id,
@@ -260,27 +266,43 @@ def _move(
     agreed: Agreement,
     receipt_id: str,
     now: datetime,
+    answered: Answered | None = None,
 ) -> tuple[StoredBooking, Booking, Signed]:
     """The booking on its new contract. What the host refused before stays on record (SCH-227)."""
-    standing = booking.step(made.standing, booking.Move(parse_instant(terms.start), offered.until), now)
+    standing = _moved(made, offered, terms, now)
     view = draw_booking(
-        replace(standing, answer_by=None),
+        standing,
         terms,
         offered.offer.sha256,
         booking_id=made.booking_id,
         mandate=made.mandate,
         now=now,
         declined_change=last.booking.declined_change,
+        answered=answered,
     )
     receipt = pen.sign_receipt(draw_receipt(view, terms, act="changed", consent=agreed, receipt_id=receipt_id, now=now))
     moved = replace(
         made,
-        standing=replace(standing, answer_by=None),
+        standing=replace(standing, reconfirm_by=lapses_at(terms.reconfirm)),
         owner=offered.offer_id,
         offer=offered.offer,
         receipt=receipt.token,
     )
     return moved, view, receipt
+
+
+def _moved(made: StoredBooking, offered: StoredChange, terms: OfferClaims, now: datetime) -> Standing:
+    """Agreed at its new time; or tentative again, because required participants had accepted another one (SCH-203).
+
+    Refused: offer_expired, where they would have no time left to answer.
+    """
+    start, until = parse_instant(terms.start), offered.until
+    if terms.invitation is None or not waits_for_participants(terms):
+        return replace(booking.step(made.standing, booking.Move(start, until), now), answer_by=None)
+    answer_by = parse_instant(terms.invitation.answer_by)
+    if now >= answer_by:
+        raise refused("offer_expired")
+    return booking.step(made.standing, booking.MoveAndAsk(start, until, answer_by), now)
 
 
 def _ask_host(
@@ -322,12 +344,16 @@ def approve(
     pen: HostPen,
     receipt_id: str,
     now: datetime,
+    answered: Answered | None = None,
 ) -> Decision[Moved, Settled]:
-    """The host's yes to a move that waits for it: the booking moves at once (SCH-226). Refused: offer_expired."""
+    """The host's yes to a move that waits for it: the booking moves at once (SCH-226). Refused: offer_expired.
+
+    `answered` is whose yes it is where that is not the host's as such (SCH-181).
+    """
     machine = change.step(offered.machine, change.Approve(), now)
     if offered.agreed is None:
         raise Misuse("a move that waits for the host was agreed to by the guest")
-    moved, view, receipt = _move(made, offered, terms, last, pen, offered.agreed, receipt_id, now)
+    moved, view, receipt = _move(made, offered, terms, last, pen, offered.agreed, receipt_id, now, answered)
     return Decision(
         state=Moved(change=replace(offered, machine=machine), booking=moved),
         records=(host_record(BOOKING_MOVED, moved, terms.iss, receipt),),

@@ -22,7 +22,7 @@ from sayso.core.refusal import Misuse
 from sayso.scheduling.rules.premises import DayHours
 from sayso.scheduling.rules.spans import SECOND, Span, instant
 
-__all__ = ("day_span", "grid", "is_on_grid", "local_dates", "openings")
+__all__ = ("day_span", "grid", "is_on_grid", "local_date", "local_dates", "openings")
 
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _DAY_SECONDS = 86_400
@@ -35,12 +35,16 @@ def day_span(day: date, zone: ZoneInfo) -> Span:
     return Span(_at(day, 0, zone, fold=0), _at(day + _ONE_DAY, 0, zone, fold=0))
 
 
+def local_date(moment: int, zone: ZoneInfo) -> date:
+    """The date that the wall clock shows at an instant."""
+    return instant(moment).astimezone(zone).date()
+
+
 def local_dates(span: Span, zone: ZoneInfo) -> Iterator[date]:
     """The local dates that a span touches, in order; an empty span touches none."""
     if span.end <= span.start:
         return
-    day = instant(span.start).astimezone(zone).date()
-    last = instant(span.end - 1).astimezone(zone).date()
+    day, last = local_date(span.start, zone), local_date(span.end - 1, zone)
     while day <= last:
         yield day
         day += _ONE_DAY
@@ -111,6 +115,7 @@ def _steady(day: date, zone: ZoneInfo) -> bool:
     return len({_offset(day, second, zone, 0) for second in (0, _DAY_SECONDS // 2, _DAY_SECONDS - 1)}) == 1
 
 
+@lru_cache(maxsize=256)
 def _whole_seconds(step: timedelta) -> int:
     seconds = int(step.total_seconds())
     if seconds <= 0 or timedelta(seconds=seconds) != step:

@@ -7,7 +7,7 @@ of a booking. A booking's own change may overlap the booking itself, nothing els
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import NamedTuple
@@ -68,13 +68,12 @@ _PAST_CLOSING = DAY
 """How far past closing the next allocation is looked for: no buffer is longer."""
 
 
-def rooms(premises: Premises, seat: Seat, day: date, taken: Iterable[Span]) -> list[Room]:
+def rooms(premises: Premises, seat: Seat, day: date, taken: Sequence[Span]) -> list[Room]:
     """The free time of a seat on one local day, in order."""
-    busy = list(taken)
     found = []
     for opening in openings(seat.hours(day.weekday()), day, premises.zone):
         reach = Span(opening.start, opening.end + _PAST_CLOSING)
-        found += [Room(gap, opening.end) for gap in gaps(reach, busy) if gap.start < opening.end]
+        found += [Room(gap, opening.end) for gap in gaps(reach, taken) if gap.start < opening.end]
     return found
 
 

@@ -15,6 +15,7 @@ from sayso.core.instants import parse_instant, write_instant
 from sayso.ledger.rules.kinds import declare
 from sayso.ledger.rules.record import Draft, Link
 from sayso.scheduling.rules.allocate import AllocationAsk, Granted, NotFree, allocate
+from sayso.scheduling.rules.asking_along import check_not_booker, read_company, with_company
 from sayso.scheduling.rules.decision import Decision
 from sayso.scheduling.rules.drafting import draw_offer, ends, list_price
 from sayso.scheduling.rules.eligibility import check_area
@@ -30,6 +31,7 @@ from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.hold import HoldRequest, HoldView
 from sayso.scheduling.terms.mandate_checks import Action, Ask, Mandate
 from sayso.scheduling.terms.offer import OfferClaims
+from sayso.scheduling.terms.participant import ALONE, Company
 from sayso.scheduling.terms.place import AtGuest, AtHost, Elsewhere, Place
 
 __all__ = (
@@ -59,6 +61,7 @@ class HoldWish:
     place: Place
     named: str | None
     callback_url: str | None
+    company: Company = ALONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +122,7 @@ def read_wish(profile: HostProfile, request: HoldRequest) -> HoldWish:
         place=_place(service, request.place),
         named=request.resource_id,
         callback_url=request.callback_url,
+        company=read_company(profile, request),
     )
 
 
@@ -166,6 +170,7 @@ def decide(
 ) -> Decision[PlacedHold, HoldView]:
     """Keeps the time and signs the offer. Refused: slot_taken, with what is free nearby."""
     wish = command.wish
+    check_not_booker(wish.company, command.mandate.principal)
     granted = allocate(AllocationAsk(wish.service, micros(wish.start), wish.named, prefer=command.prefer), picture, now)
     if isinstance(granted, NotFree):
         raise not_free(profile, wish.service, granted)
@@ -182,8 +187,9 @@ def decide(
         now=now,
         expires_at=expires_at,
         hold_id=command.hold_id,
-        answer_by=profile.answer_by(expires_at, wish.start),
+        answer_by=profile.answer_by(expires_at, wish.start, guest=command.mandate.principal),
     )
+    terms = with_company(terms, wish.company, profile, expires_at)
     hold = StoredHold(
         hold_id=command.hold_id,
         machine=Hold(HoldState.HELD, 1, expires_at),

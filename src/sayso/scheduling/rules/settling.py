@@ -24,7 +24,9 @@ from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.hold import HoldView, Settled
 from sayso.scheduling.terms.mandate_checks import Checked
 from sayso.scheduling.terms.offer import OfferClaims
+from sayso.scheduling.terms.participant_checks import waits_for_participants
 from sayso.scheduling.terms.receipt import Agreement, ReceiptClaims
+from sayso.scheduling.terms.reconfirm import lapses_at
 
 __all__ = (
     "CancelBooking",
@@ -107,14 +109,16 @@ def confirm(
     """
     machine = hold.step(held.machine, hold.Confirm(), now)
     check_contract(command.offer_sha256, held.offer)
+    state, answer_by = _birth(terms)
     standing = Standing(
-        state=BookingState.CONFIRMED if terms.answer_by is None else BookingState.PENDING_HOST,
+        state=state,
         sequence=0,
         version=1,
         start=parse_instant(terms.start),
         until=held.until,
         open_end=terms.open_end is True,
-        answer_by=None if terms.answer_by is None else parse_instant(terms.answer_by),
+        answer_by=answer_by,
+        reconfirm_by=lapses_at(terms.reconfirm),
     )
     if standing.answer_by is not None and now >= standing.answer_by:
         # The deadline never passes the start, and otherwise lies behind the hold's own expiry.
@@ -152,6 +156,17 @@ def confirm(
         ),
         reply=Settled(booking=view, receipt=receipt.token),
     )
+
+
+def _birth(terms: OfferClaims) -> tuple[BookingState, datetime | None]:
+    """Where a confirm leaves the booking, and until when it waits there: participants first, then the host; of their
+    two deadlines the earlier governs (SCH-176, SCH-185).
+    """
+    host_by = None if terms.answer_by is None else parse_instant(terms.answer_by)
+    if terms.invitation is not None and waits_for_participants(terms):
+        invited_by = parse_instant(terms.invitation.answer_by)
+        return BookingState.TENTATIVE, invited_by if host_by is None else min(invited_by, host_by)
+    return BookingState.CONFIRMED if host_by is None else BookingState.PENDING_HOST, host_by
 
 
 def agreement(checked: Checked) -> Agreement:

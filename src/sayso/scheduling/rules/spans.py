@@ -59,12 +59,13 @@ def gaps(within: Span, taken: Iterable[Span]) -> list[Span]:
     """What is left of `within` once every span of `taken` (sorted by start, possibly overlapping) is removed."""
     left: list[Span] = []
     cursor = within.start
-    for busy in taken:
-        if busy.start >= within.end:
+    for start, end in taken:
+        if start >= within.end:
             break
-        if busy.start > cursor:
-            left.append(Span(cursor, busy.start))
-        cursor = max(cursor, busy.end)
+        if start > cursor:
+            left.append(Span(cursor, start))
+        if end > cursor:
+            cursor = end
     if cursor < within.end:
         left.append(Span(cursor, within.end))
     return left

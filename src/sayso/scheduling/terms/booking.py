@@ -8,9 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from sayso.core.money import MoneyText
+from sayso.scheduling.terms.acceptance import AcceptanceToken
 from sayso.scheduling.terms.availability import Slot
 from sayso.scheduling.terms.offer import Line, OfferedService
+from sayso.scheduling.terms.participant import MOST_PARTICIPANTS, BookedParticipant
 from sayso.scheduling.terms.place import Place
+from sayso.scheduling.terms.reconfirm import Reconfirmation
 from sayso.scheduling.terms.wire import (
     Digest,
     DurationText,
@@ -70,10 +73,17 @@ class CalendarEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     locations: Annotated[dict[str, EventLocation], Meta(max_length=1)] | None = None
 
 
-class Answered(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Who said yes for the host: the person, a rule they signed, or a business (SCH-181)."""
+class Answered(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """Who said yes for the host: the person, a rule they signed, or a business (SCH-181).
+
+    At a person's calendar `acceptance` is the signed answer and `at` when the calendar took it; both are absent where
+    the guest is the owner. What a rule answered the person may not have seen yet (SCH-266).
+    """
 
     by: Literal["person", "rule", "host"]
+    at: Instant | None = None
+    acceptance: AcceptanceToken | None = None
+    may_be_unseen: Literal[True] | None = None
 
 
 class Cancelled(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -85,12 +95,13 @@ class Cancelled(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 class Declined(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """The host's no to a request, perhaps with its words and other times; the declined one is never among them.
+    """The host's no to a request, perhaps with its words and other times; the declined one is never among them. Or that
+    of a required participant, whose entry says whose it was (SCH-244).
 
-    SCH-179.
+    SCH-179. `person` is the owner of a person's calendar, who signed it (SCH-265).
     """
 
-    by: Literal["host"]
+    by: Literal["host", "person", "participant"]
     at: Instant
     message: Sentence | None = None
     alternatives: Annotated[tuple[Slot, ...], Meta(max_length=5)] = ()
@@ -129,6 +140,8 @@ class Booking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     `mandate` is the jti of the root mandate whose `max_bookings` this booking counts under: the hold's (SCH-190).
     `ended` is when the host ended one without an agreed end; `attended` its mark that the guest came (SCH-209).
+    `reconfirm` is the contract's, `reconfirmed` when the booker said yes again; `unreconfirmed` says that it lapsed
+    because they did not (SCH-248).
     """
 
     booking_id: OpaqueId
@@ -155,6 +168,10 @@ class Booking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     proposed: Proposed | None = None
     ended: Instant | None = None
     attended: Literal[True] | None = None
+    participants: Annotated[tuple[BookedParticipant, ...], Meta(max_length=MOST_PARTICIPANTS)] = ()
+    reconfirm: Reconfirmation | None = None
+    reconfirmed: Instant | None = None
+    unreconfirmed: Literal[True] | None = None
 
 
 class CancelRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):

@@ -15,7 +15,7 @@ from sayso.core.instants import parse_instant
 from sayso.core.money import MoneyText, read_money
 from sayso.core.refusal import Refused
 from sayso.proof.hashes import sha256_b64u
-from sayso.proof.jws import read_jws, verify_jws
+from sayso.proof.jws import read_jws, verify_payload
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.delegation import DelegationClaims, LinkClaims
 from sayso.scheduling.terms.identity import public_key, refuse_private_parts
@@ -40,15 +40,17 @@ class MandateLink:
 def verify_link(token: str, parent: LinkClaims, parent_sha256: str) -> MandateLink:
     """A link behind its parent. Refused: mandate_malformed, private_key_received, chain_broken, chain_widens."""
     try:
-        payload = read_jws(token).payload
-        refuse_private_parts(strictjson.parse(payload))
-        key = public_key(strictjson.decode(payload, DelegationClaims).agent_jwk)
+        seen = read_jws(token)
+        payload = strictjson.parse(seen.payload)
+        refuse_private_parts(payload)
+        claims = strictjson.convert(payload, DelegationClaims)
+        key = public_key(claims.agent_jwk)
     except Refused as error:
         raise malformed_mandate(error) from None
     if key.thumbprint != parent.cnf.jkt:
         raise refused("chain_broken", "A link is signed by another key than its parent was given to.")
     try:
-        claims = verify_jws(token, typ=MANDATE_TYP, key=key, claims=DelegationClaims).claims
+        verify_payload(seen, typ=MANDATE_TYP, key=key)
     except Refused as error:
         if error.refusal.code == "bad_signature":
             raise refused("chain_broken", "The signature over a link does not hold.") from None

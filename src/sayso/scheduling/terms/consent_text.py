@@ -8,23 +8,36 @@ verify comes in as an `Identity` that says so, and the text repeats it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from zoneinfo import ZoneInfo
 
 from sayso.core.instants import parse_instant
 from sayso.core.money import read_money
 from sayso.core.zones import find_zone
 from sayso.scheduling.terms.booking import Booking
+from sayso.scheduling.terms.company_text import company_sentences
 from sayso.scheduling.terms.discovery import Discovery, find_service
-from sayso.scheduling.terms.draft import LimitsDraft
+from sayso.scheduling.terms.draft import LimitsDraft, Telling
 from sayso.scheduling.terms.identity import vouching_domain
 from sayso.scheduling.terms.mandate import Constraints, Scope, TimeWindow
 from sayso.scheduling.terms.offer import Line, OfferClaims
 from sayso.scheduling.terms.operator import is_listed_only
 from sayso.scheduling.terms.place import AtGuest, Elsewhere, Place
+from sayso.scheduling.terms.reconfirm import Reconfirmation
 from sayso.scheduling.terms.spoken import either, spoken_clock, spoken_day, spoken_money, spoken_period, spoken_span
 
-__all__ = ("Identity", "limits_text", "management_text", "offer_text", "unverified_identity", "verified_identity")
+__all__ = (
+    "Identity",
+    "limits_text",
+    "management_text",
+    "offer_text",
+    "tells_sentence",
+    "unverified_identity",
+    "verified_identity",
+)
 
+_TELLINGS: dict[Telling, str] = {"name": "my name", "contact": "how to reach me", "attendee": "who comes in my place"}
 _DOINGS: dict[Scope, str] = {"hold": "hold", "book": "book", "cancel": "cancel", "reschedule": "move"}
 
 
@@ -80,10 +93,17 @@ def limits_text(draft: LimitsDraft, document: Discovery | None, *, revocable: bo
     if after:
         what = "that booking" if draft.max_bookings == 1 else "those bookings"
         sentences.append(f"Within these limits it may also {either(after, 'or')} {what}.")
+    if draft.tells:
+        sentences.append(tells_sentence(draft.tells, identity.title))
     lifetime = spoken_period(draft.lifetime)
     sentences.append(f"My permission lasts {lifetime} from when I sign.")
-    sentences.append(_revocation(identity, revocable=revocable))
+    sentences.append(revocation(identity, revocable=revocable))
     return " ".join(sentences)
+
+
+def tells_sentence(tells: Sequence[Telling], title: str) -> str:
+    """What limits say of what a host may be told of the person (SCH-208)."""
+    return f"It may tell {title} {either([_TELLINGS[each] for each in tells], 'and')}, for the appointment."
 
 
 def _window(window: TimeWindow, zone_name: str) -> str:
@@ -100,7 +120,7 @@ def _ceiling(draft: LimitsDraft | Constraints) -> str:
     return f"for at most {spoken_money(read_money(draft.max_price))} in total"
 
 
-def _revocation(identity: Identity, *, revocable: bool) -> str:
+def revocation(identity: Identity, *, revocable: bool) -> str:
     """Without a public address of the key app a mandate has no status URL, and its text says so (SCH-094)."""
     if revocable:
         return (
@@ -128,6 +148,7 @@ def offer_text(claims: OfferClaims, identity: Identity) -> str:
         parts = ", ".join(_line(line) for line in claims.lines)
         total = spoken_money(read_money(claims.total))
         sentences.append(f"I pay {identity.title} {total} directly: {parts}.")
+    sentences += company_sentences(claims)
     if claims.answer_by is not None:
         answer_by = parse_instant(claims.answer_by)
         stays = "nothing is booked" if claims.change is None else "my booking stays as it is"
@@ -135,9 +156,19 @@ def offer_text(claims: OfferClaims, identity: Identity) -> str:
             f"{identity.title} answers by {spoken_day(answer_by, zone)} at {spoken_clock(answer_by, zone)}; "
             f"if it does not, {stays}."
         )
+    if claims.reconfirm is not None:
+        sentences.append(_reconfirm(claims.reconfirm, identity, zone))
     kept = spoken_period(claims.retention)
     sentences.append(f"{identity.title} keeps my booking details for {kept} after the booking.")
     return " ".join(sentences)
+
+
+def _reconfirm(asked: Reconfirmation, identity: Identity, zone: ZoneInfo) -> str:
+    """When the person is asked again, and what their silence does (SCH-169, SCH-248)."""
+    when = spoken_span(parse_instant(asked.opens), parse_instant(asked.by), zone, joint=("between", "and"))
+    when = when if when.startswith("between") else f"on {when}"
+    then = "my booking ends and its time is free" if asked.silence == "lapses" else "my booking stands all the same"
+    return f"{identity.title} asks me to reconfirm {when}; if I do not, {then}."
 
 
 def _line(line: Line) -> str:
@@ -154,12 +185,13 @@ def _place(place: Place) -> str:
 
 def management_text(booking: Booking, limits: Constraints, identity: Identity, *, revocable: bool = False) -> str:
     """What a management mandate over this booking allows; `limits` are the buying mandate's."""
+    doing = "cancel or move" if booking.reconfirm is None else "cancel, move or reconfirm"
     zone = find_zone(booking.event.time_zone)
     start = parse_instant(booking.start)
     end = None if booking.end is None else parse_instant(booking.end)
     person = f" with {booking.resource_name}" if booking.resource_name else ""
     sentences = [
-        "I allow my assistant to cancel or move this one booking until the appointment is over: "
+        f"I allow my assistant to {doing} this one booking until the appointment is over: "
         f"{booking.service.title}{person} at {identity.said}, {spoken_span(start, end, zone)}.",
         "Cancelling is free.",
     ]
@@ -170,5 +202,5 @@ def management_text(booking: Booking, limits: Constraints, identity: Identity, *
         )
     else:
         sentences.append("A move needs my approval of the new offer.")
-    sentences.append(_revocation(identity, revocable=revocable))
+    sentences.append(revocation(identity, revocable=revocable))
     return " ".join(sentences)

@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from sayso.core.money import MoneyText
 from sayso.scheduling.terms.identity import Jwk
+from sayso.scheduling.terms.reconfirm import ReconfirmPolicy
 from sayso.scheduling.terms.wire import (
     DomainName,
     DurationText,
@@ -175,6 +176,7 @@ class Policies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     replay_window: DurationText
     release: Release | None = None
     walk_ins: Annotated[tuple[WalkIns, ...], Meta(max_length=20)] = ()
+    reconfirm: ReconfirmPolicy | None = None
 
 
 class Attester(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -21,6 +21,7 @@ from sayso.scheduling.terms.discovery import Discovery, Service
 from sayso.scheduling.terms.identity import public_key, refuse_private_parts, vouching_domain
 from sayso.scheduling.terms.operator import OperatorDocument, is_listed_only
 from sayso.scheduling.terms.operator_checks import check_listed
+from sayso.scheduling.terms.reconfirm import ReconfirmPolicy
 from sayso.scheduling.terms.wire import VERSION
 
 __all__ = ("published_key", "read_discovery", "signing_key", "verify_discovery", "verify_listed")
@@ -100,9 +101,23 @@ def _check_values(document: Discovery) -> None:
     ):
         if duration is not None:
             parse_duration(duration)
+    _check_reconfirm(policies.reconfirm)
+    _check_kind(document)
     selectable = {resource.id for resource in document.resources}
     for service in document.services:
         _check_service(service, selectable)
+
+
+def _check_kind(document: Discovery) -> None:
+    """A person is asked for every yes, and only by people they know (SCH-187, SCH-262)."""
+    policies = document.policies
+    if document.kind == "person" and (policies.access != "contacts" or policies.confirmation.mode != "approval"):
+        raise _invalid("a person's calendar is open to contacts only, and answers each request", "$.policies")
+
+
+def _check_reconfirm(policy: ReconfirmPolicy | None) -> None:
+    if policy is not None and parse_duration(policy.opens) <= parse_duration(policy.due):
+        raise _invalid("reconfirming opens before it is due", "$.policies.reconfirm")
 
 
 def _check_service(service: Service, selectable: set[str]) -> None:

@@ -6,7 +6,7 @@ signed: the key app reads them, fetches the host's own document, writes the text
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -15,15 +15,33 @@ from sayso.core.money import MoneyText
 from sayso.scheduling.terms.mandate import Scope, TimeWindow
 from sayso.scheduling.terms.wire import DurationText, HostName, OpaqueId, Thumbprint, Token
 
-__all__ = ("DRAFT_MEDIA_TYPE", "MANAGEMENT_MEDIA_TYPE", "OFFER_MEDIA_TYPE", "LimitsDraft", "ManagementDraft")
+__all__ = (
+    "DRAFT_MEDIA_TYPE",
+    "INVITATION_MEDIA_TYPE",
+    "MANAGEMENT_MEDIA_TYPE",
+    "OFFER_MEDIA_TYPE",
+    "InvitationDraft",
+    "LimitsDraft",
+    "ManagementDraft",
+    "Telling",
+)
 
 DRAFT_MEDIA_TYPE = "application/schcp-limits+json"
 OFFER_MEDIA_TYPE = "application/schcp-offer+jwt"
 MANAGEMENT_MEDIA_TYPE = "application/schcp-management+json"
+INVITATION_MEDIA_TYPE = "application/schcp-invitation+json"
+
+
+Telling = Literal["name", "contact", "attendee"]
+"""A kind of thing that a host may be told of the person."""
 
 
 class LimitsDraft(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """The limits of a buying mandate in the agent's drafting; there is no member for prose (SCH-105)."""
+    """The limits of a buying mandate in the agent's drafting; there is no member for prose (SCH-105).
+
+    `tells` is what of the person the agent may give the host with a booking, never the words themselves: a mandate is
+    evidence, and a contact stands in none (SCH-208).
+    """
 
     host: HostName
     agent: Thumbprint
@@ -33,6 +51,15 @@ class LimitsDraft(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     max_bookings: Annotated[int, Meta(ge=1, le=100)]
     lifetime: DurationText
     max_price: MoneyText | None = None
+    tells: Annotated[tuple[Telling, ...], Meta(max_length=3)] = ()
+
+
+class InvitationDraft(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which invitation the agent wants to read; the mandate that follows from it can do nothing else (SCH-243)."""
+
+    host: HostName
+    agent: Thumbprint
+    booking_id: OpaqueId
 
 
 class ManagementDraft(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

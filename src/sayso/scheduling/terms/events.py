@@ -37,6 +37,8 @@ EventName = Literal[
     "booking.completed",
     "booking.no_show",
     "booking.attended",
+    "booking.answered",
+    "booking.reconfirmed",
     "waitlist.offered",
     "waitlist.ended",
 ]
@@ -57,6 +59,11 @@ NAMES: Mapping[str, EventName] = {
     "booking.completed": "booking.completed",
     "booking.no_show": "booking.no_show",
     "booking.attended": "booking.attended",
+    "booking.participant_answered": "booking.answered",
+    "booking.participants_agreed": "booking.confirmed",
+    "booking.participant_declined": "booking.declined",
+    "booking.reconfirmed": "booking.reconfirmed",
+    "booking.unreconfirmed": "booking.expired",
     "waitlist.offered": "waitlist.offered",
     "waitlist.ended": "waitlist.ended",
 }

@@ -8,8 +8,19 @@ import msgspec
 
 from sayso.core.money import MoneyText
 from sayso.scheduling.terms.booking import Booking
+from sayso.scheduling.terms.guest_details import GuestDetails
+from sayso.scheduling.terms.participant import Answers, InvitationTerms, Participants
 from sayso.scheduling.terms.place import Place
-from sayso.scheduling.terms.wire import Digest, DurationText, IdempotencyKey, Instant, OpaqueId, Token, UrlText
+from sayso.scheduling.terms.wire import (
+    Digest,
+    DurationText,
+    IdempotencyKey,
+    Instant,
+    OpaqueId,
+    Sentence,
+    Token,
+    UrlText,
+)
 
 __all__ = ("ConfirmRequest", "HoldRequest", "HoldStatus", "HoldView", "ReleaseRequest", "Settled")
 
@@ -26,6 +37,9 @@ class HoldRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     resource_id: OpaqueId | None = None
     place: Place | None = None
     callback_url: UrlText | None = None
+    participants: Participants = ()
+    invitation: InvitationTerms | None = None
+    answers: Answers | None = None
 
 
 class HoldView(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -48,11 +62,16 @@ class HoldView(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     booking_id: OpaqueId | None = None
 
 
-class ConfirmRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`POST /holds/{hold_id}/confirm`: yes to exactly these offer bytes (SCH-162)."""
+class ConfirmRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """`POST /holds/{hold_id}/confirm`: yes to exactly these offer bytes (SCH-162).
+
+    `guest` and `note` are for the host's staff alone, and a note only where `policies.notes` accepts one (SCH-207).
+    """
 
     idempotency_key: IdempotencyKey
     offer_sha256: Digest
+    guest: GuestDetails | None = None
+    note: Sentence | None = None
 
 
 class ReleaseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -7,19 +7,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
+from sayso.core import b64u
 from sayso.core.refusal import Refused
 from sayso.core.strictjson import JsonValue
 from sayso.proof.keys import PRIVATE_MEMBERS, PublicKey
 from sayso.scheduling.terms.wire import whole
 
-__all__ = ("Jwk", "bare_id", "jwk_of", "principal_urn", "public_key", "refuse_private_parts", "vouching_domain")
+__all__ = (
+    "Jwk",
+    "bare_id",
+    "is_principal",
+    "jwk_of",
+    "principal_urn",
+    "public_key",
+    "refuse_private_parts",
+    "vouching_domain",
+)
 
 _PREFIX = "urn:schcp:principal:jwk-thumbprint:"
+_THUMBPRINT_BYTES = 32
 _HOST_NAME = re.compile(r"([a-z0-9-]+)@([a-z0-9.-]+)")
 
 
@@ -36,6 +48,7 @@ class Jwk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
     y: Coordinate | None = None
 
 
+@lru_cache(maxsize=1024)
 def public_key(jwk: Jwk) -> PublicKey:
     """The key a JWK spells. Refused when its coordinates are not canonical or not on the curve."""
     members = {"kty": jwk.kty, "crv": jwk.crv, "x": jwk.x}
@@ -49,6 +62,8 @@ def refuse_private_parts(value: JsonValue) -> None:
     pending: list[JsonValue] = [value]
     while pending:
         item = pending.pop()
+        if isinstance(item, str):
+            continue  # most of what there is, and quicker told than that it is no mapping
         if isinstance(item, Mapping):
             if "kty" in item and not PRIVATE_MEMBERS.isdisjoint(item):
                 raise Refused.because("private_key_received", "A key arrived with its private part.")
@@ -65,6 +80,14 @@ def jwk_of(key: PublicKey) -> Jwk:
 def principal_urn(key: PublicKey) -> str:
     """`urn:schcp:principal:jwk-thumbprint:<thumbprint>` (SCH-016)."""
     return _PREFIX + key.thumbprint
+
+
+def is_principal(urn: str) -> bool:
+    """Whether a key could have this id, which its form alone does not say: 32 bytes have one spelling."""
+    try:
+        return len(b64u.decode(urn.removeprefix(_PREFIX))) == _THUMBPRINT_BYTES
+    except Refused:
+        return False
 
 
 def _split(host: str) -> tuple[str, str]:

@@ -37,6 +37,7 @@ __all__ = (
     "Scope",
     "TimeWindow",
     "audience",
+    "management_scope",
 )
 
 MANDATE_TYP = "schcp-mandate+jwt"
@@ -97,6 +98,11 @@ class MandateClaims(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     status: UrlText | None = None
     status_jwk: Jwk | None = None
     attestations: Annotated[tuple[Annotated[str, Meta(max_length=4096)], ...], Meta(max_length=4)] = ()
+
+
+def management_scope(*, reconfirms: bool) -> tuple[Scope, ...]:
+    """What a management mandate allows: `book` in it can only answer a reconfirmation, since it names its booking."""
+    return ("book", "cancel", "reschedule") if reconfirms else ("cancel", "reschedule")
 
 
 class Addressed(Protocol):

@@ -18,7 +18,7 @@ from sayso.core.instants import from_epoch, parse_instant
 from sayso.core.money import Money, read_money
 from sayso.core.refusal import Refused
 from sayso.proof.hashes import sha256_b64u
-from sayso.proof.jws import read_jws, verify_jws
+from sayso.proof.jws import read_jws, verify_payload
 from sayso.scheduling.terms.chain_checks import LONGEST_CHAIN, MandateLink, malformed_mandate, verify_link
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.delegation import LinkClaims
@@ -57,6 +57,11 @@ class Action(Enum):
     CANCEL = "cancel"
     REQUEST_CHANGE = "reschedule:request"
     ACCEPT_CHANGE = "reschedule:accept"
+    ACCEPT_INVITATION = "book:invitation"
+    ACCEPT_CHANGED_INVITATION = "reschedule:invitation"
+    DECLINE_INVITATION = "cancel:invitation"
+    RECONFIRM = "book:reconfirm"
+    RECONFIRM_CHANGED = "reschedule:reconfirm"
 
     @property
     def scope(self) -> Scope:
@@ -65,12 +70,17 @@ class Action(Enum):
     @property
     def is_acceptance(self) -> bool:
         """Whether it says yes to an offer, which is what a closed mandate is for."""
-        return self in (Action.CONFIRM, Action.ACCEPT_CHANGE)
+        return self in (Action.CONFIRM, Action.ACCEPT_CHANGE) or self.answers_invitation
+
+    @property
+    def answers_invitation(self) -> bool:
+        """Whether a participant says yes or no to somebody else's booking, for themselves alone (SCH-243)."""
+        return self in (Action.ACCEPT_INVITATION, Action.ACCEPT_CHANGED_INVITATION, Action.DECLINE_INVITATION)
 
     @property
     def is_management(self) -> bool:
         """Whether it acts on a booking that exists."""
-        return self in (Action.CANCEL, Action.REQUEST_CHANGE, Action.ACCEPT_CHANGE)
+        return self not in (Action.HOLD, Action.CONFIRM, Action.ACCEPT_INVITATION, Action.DECLINE_INVITATION)
 
 
 _SCOPES: dict[Action, Scope] = {
@@ -79,6 +89,11 @@ _SCOPES: dict[Action, Scope] = {
     Action.CANCEL: "cancel",
     Action.REQUEST_CHANGE: "reschedule",
     Action.ACCEPT_CHANGE: "reschedule",
+    Action.ACCEPT_INVITATION: "book",
+    Action.ACCEPT_CHANGED_INVITATION: "reschedule",
+    Action.DECLINE_INVITATION: "cancel",
+    Action.RECONFIRM: "book",
+    Action.RECONFIRM_CHANGED: "reschedule",
 }
 
 
@@ -169,7 +184,7 @@ def verify_mandate(header: str | None) -> Mandate:
     for token in tokens[1:]:
         parent = links[-1] if links else root
         links.append(verify_link(token, parent.claims, parent.sha256))
-    found = replace(root, token=header, links=tuple(links))
+    found = replace(root, token=header, links=tuple(links)) if links else root
     for claims in found.all_claims:
         _check_form(claims)
     return found
@@ -187,20 +202,21 @@ def _check_form(claims: LinkClaims) -> None:
 
 def _verify_root(header: str) -> Mandate:
     try:
-        read = read_jws(header).payload
-        refuse_private_parts(strictjson.parse(read))
-        payload = strictjson.decode(read, MandateClaims)
+        seen = read_jws(header)
+        read = strictjson.parse(seen.payload)
+        refuse_private_parts(read)
+        payload = strictjson.convert(read, MandateClaims)
         key = public_key(payload.principal_jwk)
     except Refused as error:
         raise malformed_mandate(error) from None
     if payload.iss != principal_urn(key):
         raise refused("issuer_mismatch")
     try:
-        verified = verify_jws(header, typ=MANDATE_TYP, key=key, claims=MandateClaims)
+        verify_payload(seen, typ=MANDATE_TYP, key=key)
     except Refused as error:
         is_forged = error.refusal.code == "bad_signature"
         raise (refused("mandate_signature") if is_forged else malformed_mandate(error)) from None
-    return Mandate(claims=verified.claims, token=header, sha256=sha256_b64u(header))
+    return Mandate(claims=payload, token=header, sha256=sha256_b64u(header))
 
 
 def check_mandate(mandate: Mandate, ask: Ask, now: datetime) -> Checked:
@@ -245,7 +261,7 @@ def _check_link(claims: LinkClaims, ask: Ask, *, closed: bool) -> None:
         raise refused("scope_missing", f"The mandate does not allow {ask.action.scope}.")
     _check_bookings(claims, ask)
     _check_offer(claims, ask)
-    if not ask.action.is_management or ask.action is Action.ACCEPT_CHANGE:
+    if not ask.action.is_management or ask.action in (Action.ACCEPT_CHANGE, Action.ACCEPT_CHANGED_INVITATION):
         _check_service(claims, ask, closed=closed)
         _check_window(claims, ask, closed=closed)
         _check_price(claims, ask, closed=closed)

@@ -12,7 +12,9 @@ import msgspec
 from msgspec import Meta
 
 from sayso.core.money import MoneyText
+from sayso.scheduling.terms.participant import Answers, OfferedInvitation, Participants
 from sayso.scheduling.terms.place import Place
+from sayso.scheduling.terms.reconfirm import Reconfirmation
 from sayso.scheduling.terms.wire import (
     Digest,
     DurationText,
@@ -81,3 +83,7 @@ class OfferClaims(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     lines: Annotated[tuple[Line, ...], Meta(min_length=1, max_length=50)] | None = None
     answer_by: Instant | None = None
     owner: PrincipalUrn | None = None
+    participants: Participants = ()
+    invitation: OfferedInvitation | None = None
+    answers: Answers | None = None
+    reconfirm: Reconfirmation | None = None

@@ -23,6 +23,8 @@ from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.discovery_checks import published_key, signing_key
 from sayso.scheduling.terms.hold import HoldView
 from sayso.scheduling.terms.offer import OFFER_TYP, Change, OfferClaims
+from sayso.scheduling.terms.participant import ALONE, Company
+from sayso.scheduling.terms.participant_checks import asks_along, check_invitation
 
 __all__ = ("ExpectedOffer", "VerifiedOffer", "check_offer_matches", "ends_of", "verify_offer")
 
@@ -56,6 +58,7 @@ class ExpectedOffer:
     start: datetime
     change: Change | None = None
     resource_name: str | None = None
+    company: Company = ALONE
 
 
 def verify_offer(token: str, document: Discovery, *, is_new: bool = True) -> VerifiedOffer:
@@ -82,6 +85,7 @@ def verify_offer(token: str, document: Discovery, *, is_new: bool = True) -> Ver
 def _check_terms(claims: OfferClaims, document: Discovery) -> None:
     if claims.iss != document.host:
         raise _invalid("it is another host's", "$.iss")
+    _check_owner(claims, document)
     if claims.exp <= claims.iat:
         raise _invalid("it ends before it begins", "$.exp")
     if (claims.hold_id is None) == (claims.change is None):
@@ -93,7 +97,23 @@ def _check_terms(claims: OfferClaims, document: Discovery) -> None:
         raise _invalid("it ends before it starts", "$.end")
     if claims.answer_by is not None:
         parse_instant(claims.answer_by)
+    check_invitation(claims)
+    _check_reconfirm(claims, start)
     _check_money(claims)
+
+
+def _check_reconfirm(claims: OfferClaims, start: datetime) -> None:
+    asked = claims.reconfirm
+    if asked is not None and not parse_instant(asked.opens) < parse_instant(asked.by) <= start:
+        raise _invalid("it asks to reconfirm at no time before the start", "$.reconfirm")
+
+
+def _check_owner(claims: OfferClaims, document: Discovery) -> None:
+    """A person's calendar says whose it is, and asks that person unless it is they who book (SCH-021, SCH-187)."""
+    if (claims.owner is not None) != (document.kind == "person"):
+        raise _invalid(f"it does not say whose calendar that of a {document.kind} is", "$.owner")
+    if claims.owner is not None and claims.answer_by is None and claims.aud != claims.owner:
+        raise _invalid("it confirms without asking the person", "$.answer_by")
 
 
 def ends_of(end: str | None, *, open_end: bool | None) -> datetime | None:
@@ -126,6 +146,7 @@ def check_offer_matches(offer: VerifiedOffer, view: HoldView | ChangeView, expec
         (claims.service.id == expected.service_id, "it is for another service", "$.service"),
         (claims.change == expected.change, "it does not continue the contract it should", "$.change"),
         (expected.resource_name in (None, claims.resource_name), "it is with somebody else", "$.resource_name"),
+        (asks_along(claims, expected.company), "it asks others along, or on other terms", "$.participants"),
         (offer.start == expected.start, "it is for another time than was asked for", "$.start"),
         (offer.start == parse_instant(view.start), "its start is not the hold's", "$.start"),
         (offer.end == ends_of(view.end, open_end=view.open_end), "its end is not the hold's", "$.end"),

@@ -31,6 +31,8 @@ Settlement = Literal[
     "completed",
     "no_show",
     "attended",
+    "answered",
+    "reconfirmed",
 ]
 """The change of state a receipt proves (SCH-195)."""
 

@@ -16,13 +16,16 @@ from sayso.core.instants import parse_instant
 from sayso.core.refusal import Refused
 from sayso.proof.hashes import sha256_b64u
 from sayso.proof.jws import verify_jws
+from sayso.scheduling.terms.acceptance_checks import verify_acceptance
 from sayso.scheduling.terms.booking import Booking, BookingStatus
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.discovery_checks import published_key
 from sayso.scheduling.terms.event import event_of
 from sayso.scheduling.terms.offer_checks import VerifiedOffer, ends_of
+from sayso.scheduling.terms.participant_checks import check_answers, fits_contract
 from sayso.scheduling.terms.receipt import RECEIPT_TYP, ReceiptClaims, Settlement
+from sayso.scheduling.terms.reconfirm import lapses_at
 
 __all__ = ("ExpectedReceipt", "VerifiedReceipt", "check_receipt_matches", "verify_receipt")
 
@@ -41,6 +44,8 @@ _FITS: Mapping[Settlement, frozenset[BookingStatus]] = {
     "completed": frozenset({"completed"}),
     "no_show": frozenset({"no_show"}),
     "attended": frozenset({"completed"}),
+    "answered": frozenset({"tentative", "pending_host", "confirmed"}),
+    "reconfirmed": frozenset({"confirmed", "tentative"}),
 }
 """Which statuses each act can leave a booking in."""
 
@@ -115,6 +120,41 @@ def _check_claims(claims: ReceiptClaims, document: Discovery, booking: Booking |
     _check_status(claims)
     if (inner.total is None) != (inner.lines is None):
         raise _invalid("a total and its lines stand together", "$.booking.total")
+    _check_answered(inner, document)
+
+
+def _check_answered(inner: Booking, document: Discovery) -> None:
+    """A business answers for itself; at a person's calendar the person does, or a rule of theirs (SCH-181, SCH-187)."""
+    said, place = inner.answered, "$.booking.answered"
+    if said is None:
+        if inner.status in ("confirmed", "completed", "no_show"):
+            raise _invalid("nobody said yes for the host", place)
+        return
+    if (said.by == "host") != (document.kind == "business"):
+        raise _invalid(f"{said.by} answered for a {document.kind}", place)
+    if (said.acceptance is None) != (said.at is None):
+        raise _invalid("a signed answer and its moment stand together", place)
+    if said.by == "host" and said.acceptance is not None:
+        raise _invalid("a business signs no acceptance of its own booking", place)
+    if (said.by == "rule") != (said.may_be_unseen is not None) or (said.by == "rule" and said.acceptance is None):
+        raise _invalid("a yes by rule is shown with it, as one the person may not have seen", place)
+
+
+def _check_proof(inner: Booking, guest: str, offer: VerifiedOffer) -> None:
+    """The signed answer is to this contract; only owners book their own calendar without one (SCH-264, SCH-228)."""
+    said, terms = inner.answered, offer.claims
+    if said is None or said.by == "host":
+        return
+    if said.acceptance is None or said.at is None:
+        if terms.owner is None or terms.owner != guest:
+            raise _invalid("nobody signed a yes", "$.booking.answered")
+        return
+    try:
+        found = verify_acceptance(said.acceptance, terms, offer.sha256, parse_instant(said.at))
+    except Refused as error:
+        raise _invalid(f"the yes in it does not hold: {error.refusal.message}", "$.booking.answered") from None
+    if found.by != said.by or found.claims.answer != "yes":
+        raise _invalid("it misstates who said yes", "$.booking.answered")
 
 
 def _check_status(claims: ReceiptClaims) -> None:
@@ -152,6 +192,20 @@ def _check_waiting(claims: ReceiptClaims) -> None:
         raise _invalid("it says ended of a booking that was not ended", "$.booking.ended")
     if inner.attended is not None and inner.status != "completed":
         raise _invalid("it says that the guest came to what is not over", "$.booking.attended")
+    _check_reconfirmed(claims)
+    check_answers(inner)
+
+
+def _check_reconfirmed(claims: ReceiptClaims) -> None:
+    """Nobody reconfirms what does not ask for it, and nothing lapses that silence leaves standing (SCH-248)."""
+    inner, act = claims.booking, claims.act
+    if (inner.reconfirmed is not None and inner.reconfirm is None) or (
+        act == "reconfirmed" and inner.reconfirmed is None
+    ):
+        raise _invalid("it says reconfirmed in one place only", "$.booking.reconfirmed")
+    may_lapse = inner.status == "expired" and inner.reconfirmed is None and lapses_at(inner.reconfirm) is not None
+    if inner.unreconfirmed is not None and not may_lapse:
+        raise _invalid("it says that silence ended what it does not end", "$.booking.unreconfirmed")
 
 
 def check_receipt_matches(receipt: VerifiedReceipt, offer: VerifiedOffer, expected: ExpectedReceipt) -> None:
@@ -170,6 +224,8 @@ def check_receipt_matches(receipt: VerifiedReceipt, offer: VerifiedOffer, expect
         (inner.resource_name == terms.resource_name, "it is with somebody else", "$.booking.resource_name"),
         (inner.total == terms.total, "its total is not the contract's", "$.booking.total"),
         (inner.lines == terms.lines, "its lines are not the contract's", "$.booking.lines"),
+        (fits_contract(inner, terms), "it names other participants than the contract", "$.booking.participants"),
+        (inner.reconfirm == terms.reconfirm, "its reconfirmation is not the contract's", "$.booking.reconfirm"),
         (claims.retention == terms.retention, "its retention is not the contract's", "$.retention"),
         (expected.approved in (None, claims.consent.approved), "it misstates how the person agreed", "$.consent"),
         (expected.mandate in (None, claims.consent.mandate), "it names another mandate", "$.consent.mandate"),
@@ -179,6 +235,7 @@ def check_receipt_matches(receipt: VerifiedReceipt, offer: VerifiedOffer, expect
     for holds, message, place in facts:
         if not holds:
             raise _invalid(message, place)
+    _check_proof(inner, claims.aud, offer)
 
 
 def _event_fits(booking: Booking, offer: VerifiedOffer) -> bool:

@@ -11,7 +11,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from sayso.scheduling.terms.acceptance import AcceptanceToken
 from sayso.scheduling.terms.booking import Booking
+from sayso.scheduling.terms.guest_details import GuestDetails
 from sayso.scheduling.terms.wire import DurationText, IdempotencyKey, Instant, OpaqueId, PrincipalUrn, Sentence, Token
 
 __all__ = (
@@ -25,18 +27,26 @@ __all__ = (
 )
 
 
-class AnswerRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`POST /host/bookings/{booking_id}/approve`: yes to the request, or to the move, that waits."""
+class AnswerRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """`POST /host/bookings/{booking_id}/approve`: yes to the request, or to the move, that waits.
+
+    `acceptance` is there at a person's calendar and only there: the yes as it was signed (SCH-180).
+    """
 
     idempotency_key: IdempotencyKey
+    acceptance: AcceptanceToken | None = None
 
 
 class DeclineRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """`POST /host/bookings/{booking_id}/decline`: no to it. `alternatives`: name other free times (SCH-179)."""
+    """`POST /host/bookings/{booking_id}/decline`: no to it. `alternatives`: name other free times (SCH-179).
+
+    At a person's calendar the no is signed, in `acceptance`, and its words with it (SCH-265).
+    """
 
     idempotency_key: IdempotencyKey
     message: Sentence | None = None
     alternatives: bool = False
+    acceptance: AcceptanceToken | None = None
 
 
 class CallOffRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -68,7 +78,9 @@ class ProposeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
 class DeskBooking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """A booking as the host sees it: the guest's id and words stand beside what both sides see.
 
-    `answer_by` is until when the host has to answer: the request itself, or a move that waits.
+    `answer_by` is until when the host has to answer: the request itself, or a move that waits. `details` and `note` are
+    what the guest sent for the host's eyes when confirming. `to_sign`, in `GET B` of a person's calendar, is the offer
+    that waits for the person's signed answer.
     """
 
     booking: Booking
@@ -76,6 +88,9 @@ class DeskBooking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     receipt: Token
     answer_by: Instant | None = None
     message: Sentence | None = None
+    details: GuestDetails | None = None
+    note: Sentence | None = None
+    to_sign: Token | None = None
 
 
 class DeskBookings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

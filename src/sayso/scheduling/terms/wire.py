@@ -67,8 +67,8 @@ Thumbprint = Annotated[str, Meta(pattern=whole("[A-Za-z0-9_-]{43}"))]
 Digest = Annotated[str, Meta(pattern=whole("[A-Za-z0-9_-]{43}"))]
 """SHA-256 as unpadded base64url, 43 characters (SCH-163)."""
 
-Token = Annotated[str, Meta(pattern=whole("[A-Za-z0-9_-]+[.][A-Za-z0-9_-]+[.][A-Za-z0-9_-]+"), max_length=16384)]
-"""A compact JWS."""
+Token = Annotated[str, Meta(pattern=whole("[A-Za-z0-9_-]+[.][A-Za-z0-9_-]+[.][A-Za-z0-9_-]+"), max_length=32768)]
+"""A compact JWS. A receipt may hold a signed answer and all participants; an event holds a receipt."""
 
 Instant = Annotated[
     str,

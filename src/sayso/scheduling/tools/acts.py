@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sayso.governance.acts import Act, ActClass, Registry
 from sayso.scheduling.tools.arguments import (
+    AnswerInvitation,
     ApproveAndBook,
     BookingStatus,
     CancelBooking,
@@ -17,6 +18,8 @@ from sayso.scheduling.tools.arguments import (
     HoldSlot,
     JoinWaitlist,
     LeaveWaitlist,
+    ReconfirmBooking,
+    RequestLimits,
     WaitlistStatus,
 )
 from sayso.scheduling.tools.operations import Operations
@@ -68,7 +71,8 @@ APPROVE_AND_BOOK = Act(
     description=(
         "Books a held slot. The person is asked, in the offer's own words, to approve it, and afterwards whether you "
         "may cancel or move the booking for them. `user_signed` tells what they signed. A no gives the time back and "
-        "books nothing. Calling it again after an interruption goes on and never books twice."
+        "books nothing. Calling it again after an interruption goes on and never books twice. A `note` goes to the "
+        "host word for word; send one only if the person dictated it and discover_host says that notes are accepted."
     ),
     arguments=ApproveAndBook,
     touches_others=True,
@@ -95,6 +99,18 @@ CHANGE_BOOKING = Act(
         "is. Never cancel and book again to move something."
     ),
     arguments=ChangeBooking,
+    touches_others=True,
+)
+RECONFIRM_BOOKING = Act(
+    name="reconfirm_booking",
+    act_class=ActClass.EXECUTION,
+    title="Reconfirming a booking",
+    description=(
+        "Answers a host that asks whether the person is still coming, between the two moments that `reconfirm` of "
+        "booking_status names. Ask the person first: a yes is theirs to say. `decline` says that they are not coming; "
+        "the booking is then cancelled, for free, and its time is given to others."
+    ),
+    arguments=ReconfirmBooking,
     touches_others=True,
 )
 BOOKING_STATUS = Act(
@@ -141,6 +157,30 @@ WAITLIST_STATUS = Act(
     arguments=WaitlistStatus,
     touches_others=False,
 )
+ANSWER_INVITATION = Act(
+    name="answer_invitation",
+    act_class=ActClass.EXECUTION,
+    title="Answering an invitation",
+    description=(
+        "Reads an invitation to a booking that somebody else made, and carries this person's answer to it. Call it "
+        "without `answer` first, tell the person what it is, and call it again with what they said. The person signs "
+        "that you may read it, and each answer; a yes or a no is theirs alone and is given once."
+    ),
+    arguments=AnswerInvitation,
+    touches_others=True,
+)
+REQUEST_LIMITS = Act(
+    name="request_limits",
+    act_class=ActClass.EXECUTION,
+    title="Asking for limits at several hosts",
+    description=(
+        "Asks the person to sign one limit over several hosts, for one appointment at whichever of them it comes to "
+        "be. Use it only where the person would take any of them; for one host hold_slot asks by itself. Afterwards "
+        "hold_slot works at each of these hosts within what was signed, and one booking uses it up."
+    ),
+    arguments=RequestLimits,
+    touches_others=True,
+)
 
 ACTS = (
     DISCOVER_HOST,
@@ -149,10 +189,13 @@ ACTS = (
     APPROVE_AND_BOOK,
     CANCEL_BOOKING,
     CHANGE_BOOKING,
+    RECONFIRM_BOOKING,
     BOOKING_STATUS,
     JOIN_WAITLIST,
     LEAVE_WAITLIST,
     WAITLIST_STATUS,
+    ANSWER_INVITATION,
+    REQUEST_LIMITS,
 )
 """Every act of scheduling, in the order an assistant meets them."""
 
@@ -165,7 +208,10 @@ def register(registry: Registry, operations: Operations) -> None:
     registry.register(APPROVE_AND_BOOK, operations.approve_and_book)
     registry.register(CANCEL_BOOKING, operations.cancel_booking)
     registry.register(CHANGE_BOOKING, operations.change_booking)
+    registry.register(RECONFIRM_BOOKING, operations.reconfirm_booking)
     registry.register(BOOKING_STATUS, operations.booking_status)
     registry.register(JOIN_WAITLIST, operations.waiting.join)
     registry.register(LEAVE_WAITLIST, operations.waiting.leave)
     registry.register(WAITLIST_STATUS, operations.waiting.status)
+    registry.register(ANSWER_INVITATION, operations.invitations.answer)
+    registry.register(REQUEST_LIMITS, operations.sharing.request)

@@ -5,23 +5,28 @@ Times may be written with an offset, or as the host's own local time without one
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 __all__ = (
+    "AnswerInvitation",
     "ApproveAndBook",
     "BookingStatus",
     "CancelBooking",
     "Ceiling",
     "ChangeBooking",
+    "Companion",
     "DiscoverHost",
     "FindSlots",
     "HoldSlot",
     "JoinWaitlist",
     "LeaveWaitlist",
+    "ReconfirmBooking",
+    "RequestLimits",
     "WaitlistStatus",
+    "Whichever",
 )
 
 _HOST = "A host as discover_host names it: `maple-street-auto@maplestreetauto.example`, or just its domain."
@@ -76,6 +81,21 @@ class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     currency: Annotated[str, Meta(pattern="^[A-Z]{3}$", description="ISO 4217, such as CAD.")] | None = None
 
 
+class Companion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Somebody asked along, who answers for themselves. `attendee` only where it is not they who come."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=80, description="As the person calls them.")]
+    principal: Annotated[
+        str,
+        Meta(
+            pattern="^urn:schcp:principal:jwk-thumbprint:[A-Za-z0-9_-]{43}$",
+            description="Who they are: their own `sayso keyapp show` says it. Never invent one.",
+        ),
+    ]
+    required: Annotated[bool, Meta(description="Whether nothing is booked without their yes.")] = True
+    attendee: Annotated[str, Meta(min_length=1, max_length=80, description="Who comes: their child.")] | None = None
+
+
 class HoldSlot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A slot, and the limits the person gave: they become what the person is asked to sign."""
 
@@ -93,12 +113,45 @@ class HoldSlot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         Annotated[Moment, Meta(extra_json_schema={"title": "The time the person named, if they named one"})] | None
     ) = None
     named: Somebody | None = msgspec.field(name="with", default=None)
+    participants: Annotated[tuple[Companion, ...], Meta(max_length=16)] = ()
+    answer_within: (
+        Annotated[str, Meta(pattern="^P[0-9DWTHMS]{2,30}$", description="How long they have: `PT2H`, `P1D`.")] | None
+    ) = None
+    silence: (
+        Annotated[
+            Literal["yes", "no"],
+            Meta(description="What no answer of a required one counts as. Ask the person; `no` unless they said."),
+        ]
+        | None
+    ) = None
+    in_person: Annotated[bool, Meta(description="true: only the person whose calendar it is may answer.")] = False
+
+
+class AnswerInvitation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """An invitation to somebody else's booking, and what the person says to it; without an answer it is only read."""
+
+    host: HostText
+    booking_id: Annotated[
+        str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", description="The booking, as whoever invites told the person.")
+    ]
+    answer: Annotated[Literal["yes", "no"], Meta(description="The person's own word, never yours.")] | None = None
 
 
 class ApproveAndBook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The hold to book."""
+    """The hold to book, and a note only if the person dictated one and the host accepts notes."""
 
     hold_id: HoldId
+    note: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=500,
+                description="The person's own words for the host. They cannot be taken back: add nothing to them.",
+            ),
+        ]
+        | None
+    ) = None
 
 
 class CancelBooking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -123,6 +176,13 @@ class ChangeBooking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     booking_id: BookingId
     start: Annotated[Moment, Meta(extra_json_schema={"title": "The start of a slot from find_slots"})]
+
+
+class ReconfirmBooking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The booking whose host asks whether the person is still coming, and whether they are not."""
+
+    booking_id: BookingId
+    decline: Annotated[bool, Meta(description="true: the person is not coming, and the time becomes free.")] = False
 
 
 class BookingStatus(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -156,3 +216,22 @@ class WaitlistStatus(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     """One entry, or all of them when left out."""
 
     entry_id: EntryId | None = None
+
+
+class Whichever(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One of the hosts where the appointment may come to be, and the service there."""
+
+    host: HostText
+    service_id: ServiceId
+
+
+class RequestLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Several hosts, one appointment: the range of starts the person would accept, and their ceiling."""
+
+    hosts: Annotated[
+        tuple[Whichever, ...],
+        Meta(min_length=2, max_length=8, description="The hosts where the one appointment may come to be."),
+    ]
+    earliest_start: Annotated[Moment, Meta(extra_json_schema={"title": "Earliest start"})]
+    latest_start: Annotated[Moment, Meta(extra_json_schema={"title": "Latest start, itself included"})]
+    max_price: Ceiling | None = None

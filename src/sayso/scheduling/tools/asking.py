@@ -11,6 +11,7 @@ from sayso.core.refusal import Refused
 from sayso.governance.consent import Answer, Question
 from sayso.proof.hashes import sha256_b64u
 from sayso.scheduling.guest.kept import KeptBooking
+from sayso.scheduling.guest.shown import shown
 from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.offer_checks import verify_offer
 from sayso.scheduling.terms.receipt_checks import verify_receipt
@@ -50,7 +51,9 @@ async def settle_management(assistant: Assistant, booking: KeptBooking, answer: 
     """
     if answer is None or is_managed(booking) or await assistant.was_kept(answer):
         return
-    expected = expected_management(booking.host, booking.booking_id, await assistant.limits_of(booking))
+    reconfirms = shown(booking).reconfirm is not None
+    limits = await assistant.limits_of(booking)
+    expected = expected_management(booking.host, booking.booking_id, limits, reconfirms=reconfirms)
     try:
         await assistant.keep(answer, expected)
     except Refused as error:

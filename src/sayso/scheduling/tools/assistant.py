@@ -11,6 +11,7 @@ from sayso.proof.jws import read_jws
 from sayso.scheduling.guest.kept import KeptBooking, KeptMandate
 from sayso.scheduling.guest.party import Guest
 from sayso.scheduling.terms.codes import refused
+from sayso.scheduling.terms.guest_details import GuestDetails
 from sayso.scheduling.terms.mandate import Constraints
 from sayso.scheduling.terms.mandate_checks import Action, Ask, check_mandate, verify_mandate
 from sayso.scheduling.terms.offer import OfferClaims
@@ -23,11 +24,15 @@ __all__ = ("Assistant", "kept_terms")
 class Assistant:
     """`principal` is the person's id, the only one whose signature counts. `limits_only` is the person's wish to be
     asked once, for the limits, wherever the host allows it; it is never an argument that an assistant could set.
+    Nor are `details`, what hosts may be told of the person under limits that say so, and `said`, what the person typed
+    with a confirm of their own (SCH-208).
     """
 
     guest: Guest
     principal: str
     limits_only: bool = False
+    details: GuestDetails | None = None
+    said: GuestDetails | None = None
     signed_here: set[str] = field(default_factory=set)
     """The limits signed since this assistant was opened, and not taken back by a no. Only these are used again without
     asking: whoever opens another one, with whatever wishes, asks the person anew.

@@ -27,20 +27,27 @@ from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.mandate_checks import Action, Ask, check_mandate, verify_mandate
 from sayso.scheduling.tools.arguments import (
+    AnswerInvitation,
     ApproveAndBook,
     CancelBooking,
     ChangeBooking,
     HoldSlot,
     JoinWaitlist,
     LeaveWaitlist,
+    ReconfirmBooking,
+    RequestLimits,
 )
 from sayso.scheduling.tools.asking import ask_management, ask_offer, settle_management
 from sayso.scheduling.tools.assistant import Assistant, kept_terms
+from sayso.scheduling.tools.company import wanted_company
 from sayso.scheduling.tools.evidence import consent_of, expected_limits, expected_management, expected_offer
 from sayso.scheduling.tools.free import check_free
+from sayso.scheduling.tools.invitations import to_answer
 from sayso.scheduling.tools.moments import read_moment
 from sayso.scheduling.tools.questions import limits_question
+from sayso.scheduling.tools.reconfirming import action_of, is_settled
 from sayso.scheduling.tools.releasing import give_back
+from sayso.scheduling.tools.sharing import to_share
 from sayso.scheduling.tools.waiting import check_taken, read_wait, wait_question
 from sayso.scheduling.tools.wanted import Wanted, all_in, asked_bytes, read_wanted
 
@@ -58,37 +65,44 @@ class SchedulingConsent:
         self, act_name: str, arguments: msgspec.Struct, answers: Sequence[Answer]
     ) -> Consent | Question | None:
         """Evidence, the next question, or None for an act of another system. Refused as the module says."""
-        last = answers[-1] if answers else None
         try:
-            match arguments:
-                case HoldSlot():
-                    return await self._to_hold(arguments, last)
-                case ApproveAndBook():
-                    return await self._to_book(arguments, last)
-                case CancelBooking():
-                    return await self._to_cancel(arguments, last)
-                case ChangeBooking():
-                    return await self._to_change(arguments, last)
-                case JoinWaitlist():
-                    return await self._to_wait(arguments, last)
-                case LeaveWaitlist():
-                    return await self._to_leave(arguments)
-                case _:
-                    return None
+            return await self._found(arguments, answers[-1] if answers else None)
         except PeerRefused as error:
             raise Refused(error.refusal) from None
         except PeerUnreachable as error:
             raise refused("host_unreachable", f"{error}.") from None
 
+    async def _found(self, arguments: msgspec.Struct, last: Answer | None) -> Consent | Question | None:
+        match arguments:
+            case HoldSlot():
+                return await self._to_hold(arguments, last)
+            case ApproveAndBook():
+                return await self._to_book(arguments, last)
+            case CancelBooking() | ReconfirmBooking():
+                return await self._to_keep_or_cancel(arguments, last)
+            case ChangeBooking():
+                return await self._to_change(arguments, last)
+            case JoinWaitlist():
+                return await self._to_wait(arguments, last)
+            case AnswerInvitation():
+                return await to_answer(self._assistant, arguments, last)
+            case RequestLimits():
+                return await to_share(self._assistant, arguments, last)
+            case LeaveWaitlist():
+                return await self._to_leave(arguments)
+            case _:
+                return None
+
     async def _to_hold(self, ask: HoldSlot, answer: Answer | None) -> Consent | Question:
         guest = self._assistant.guest
         document = await guest.document(ask.host)
-        wanted = read_wanted(ask, document, guest.agent, guest.clock.now())
+        wanted = read_wanted(ask, document, guest.agent, guest.clock.now(), self._assistant.details)
         kept = await self._covering(document, wanted, asked_bytes(ask))
         if kept is not None:
             return consent_of(kept)
         if answer is not None:
             return consent_of(await self._assistant.keep(answer, expected_limits(wanted.draft, wanted.subject)))
+        wanted_company(ask, document)  # nobody signs limits for what would be refused unseen
         await check_free(guest, document, wanted)
         return limits_question(wanted, document)
 
@@ -157,6 +171,8 @@ class SchedulingConsent:
             return await self._agreed(booking)
         if hold.state != "held" or hold.expires <= self._assistant.guest.clock.now():
             raise refused("no_hold", "That hold is over: it was given back, or it ran out.")
+        if ask.note is not None and not document.policies.notes.accepted:
+            raise refused("notes_not_accepted", document.policies.notes.instead, place="$.note")
         may_skip = document.policies.closed_mandate == "never" and hold.mandate in self._assistant.signed_here
         if self._assistant.limits_only and may_skip:
             return await self._by_limits(hold)
@@ -194,11 +210,22 @@ class SchedulingConsent:
         kept = await self._book.mandate(booking.agreed)
         return consent_of(kept or await self._assistant.buying(booking))
 
-    async def _to_cancel(self, ask: CancelBooking, answer: Answer | None) -> Consent | Question:
+    async def _to_keep_or_cancel(
+        self, ask: CancelBooking | ReconfirmBooking, answer: Answer | None
+    ) -> Consent | Question:
         booking = await self._assistant.booking(ask.booking_id)
+        if isinstance(ask, ReconfirmBooking):
+            return await self._to_reconfirm(booking, ask, answer)
         if booking.state == "cancelled":
             return await self._agreed(booking)
         return await self._to_manage(booking, Action.CANCEL, answer)
+
+    async def _to_reconfirm(
+        self, booking: KeptBooking, ask: ReconfirmBooking, answer: Answer | None
+    ) -> Consent | Question:
+        if is_settled(shown(booking), declined=ask.decline):
+            return await self._agreed(booking)
+        return await self._to_manage(booking, action_of(booking), answer)
 
     async def _to_manage(self, booking: KeptBooking, action: Action, answer: Answer | None) -> Consent | Question:
         kept = await self._assistant.managing(booking, action)
@@ -208,7 +235,8 @@ class SchedulingConsent:
             document = await self._assistant.guest.document(booking.host)
             return await ask_management(self._assistant, document, booking)
         limits = await self._assistant.limits_of(booking)
-        expected = expected_management(booking.host, booking.booking_id, limits)
+        reconfirms = shown(booking).reconfirm is not None
+        expected = expected_management(booking.host, booking.booking_id, limits, reconfirms=reconfirms)
         return consent_of(await self._assistant.keep(answer, expected))
 
     async def _to_change(self, ask: ChangeBooking, answer: Answer | None) -> Consent | Question:

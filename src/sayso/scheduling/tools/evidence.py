@@ -16,14 +16,16 @@ from sayso.proof.hashes import sha256_b64u
 from sayso.scheduling.guest.kept import KeptMandate, MandateKind
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.draft import LimitsDraft
-from sayso.scheduling.terms.mandate import Constraints, MandateClaims, Scope
+from sayso.scheduling.terms.mandate import Constraints, MandateClaims, Scope, audience, management_scope
 from sayso.scheduling.terms.mandate_checks import Mandate, verify_mandate
 
 __all__ = ("Expected", "consent_of", "expected_limits", "expected_management", "expected_offer", "taken")
 
 
 class Expected:
-    """What a signed answer has to say, and under what name it is kept."""
+    """What a signed answer has to say, and under what name it is kept. Several hosts stand in `host` with a space
+    between them.
+    """
 
     def __init__(
         self, kind: MandateKind, subject: str, host: str, scope: tuple[Scope, ...], constraints: Constraints
@@ -36,7 +38,8 @@ class Expected:
 
     def is_met_by(self, claims: MandateClaims) -> bool:
         """Whether the claims are these terms and no others. A status is the person's to add: it takes back, no more."""
-        return claims.aud == self.host and claims.scope == self.scope and claims.constraints == self.constraints
+        hosts = " ".join(audience(claims))
+        return hosts == self.host and claims.scope == self.scope and claims.constraints == self.constraints
 
 
 def expected_limits(draft: LimitsDraft, subject: str) -> Expected:
@@ -54,10 +57,12 @@ def expected_offer(host: str, offer_sha256: str, booking_id: str | None = None) 
     return Expected("closed", offer_sha256, host, scope, Constraints(offer_sha256=offer_sha256, bookings=bookings))
 
 
-def expected_management(host: str, booking_id: str, limits: Constraints) -> Expected:
-    """The management mandate of a booking, bounded as its buying mandate was."""
+def expected_management(host: str, booking_id: str, limits: Constraints, *, reconfirms: bool = False) -> Expected:
+    """The management mandate of a booking, bounded as its buying mandate was; with `reconfirms` it may answer a host
+    that asks whether the guest is still coming.
+    """
     constraints = Constraints(bookings=(booking_id,), window=limits.window, max_price=limits.max_price)
-    return Expected("management", booking_id, host, ("cancel", "reschedule"), constraints)
+    return Expected("management", booking_id, host, management_scope(reconfirms=reconfirms), constraints)
 
 
 def taken(
@@ -95,8 +100,9 @@ def consent_of(kept: KeptMandate) -> Consent:
     claims = verify_mandate(kept.token).claims
     return Consent(
         by=claims.iss,
-        evidence=Evidence.SIGNED_ACT if kept.kind == "closed" else Evidence.SIGNED_LIMITS,
-        subject_sha256=kept.subject if kept.kind != "management" else sha256_b64u(kept.subject),
+        evidence=Evidence.SIGNED_LIMITS if claims.constraints.offer_sha256 is None else Evidence.SIGNED_ACT,
+        subject_sha256=claims.constraints.offer_sha256
+        or (kept.subject if kept.kind == "buying" else sha256_b64u(kept.subject)),
         mode=claims.consent.mode,
         document=kept.token,
         document_sha256=sha256_b64u(kept.token),

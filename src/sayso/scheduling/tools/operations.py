@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -37,15 +38,28 @@ from sayso.scheduling.tools.arguments import (
     DiscoverHost,
     FindSlots,
     HoldSlot,
+    ReconfirmBooking,
 )
 from sayso.scheduling.tools.asking import ask_management, ask_offer, is_managed
 from sayso.scheduling.tools.assistant import Assistant, kept_terms
+from sayso.scheduling.tools.company import wanted_company
 from sayso.scheduling.tools.free import read_slots
+from sayso.scheduling.tools.invitations import InvitationOperations
 from sayso.scheduling.tools.moments import read_moment
+from sayso.scheduling.tools.reconfirming import answer_again, is_settled
 from sayso.scheduling.tools.releasing import give_back
 from sayso.scheduling.tools.results import booking_result, hold_result, host_result, hosts_result, slots_result
+from sayso.scheduling.tools.sharing import SharingOperations
 from sayso.scheduling.tools.waiting import WaitingOperations
-from sayso.scheduling.tools.wanted import asked_bytes, differences, named_resource, named_service, read_wanted, span_of
+from sayso.scheduling.tools.wanted import (
+    asked_bytes,
+    differences,
+    may_tell,
+    named_resource,
+    named_service,
+    read_wanted,
+    span_of,
+)
 
 __all__ = ("Operations",)
 
@@ -68,6 +82,8 @@ class Operations:
         self._book = assistant.guest.book
         self._placed: set[str] = set()
         self.waiting = WaitingOperations(assistant)
+        self.invitations = InvitationOperations(assistant)
+        self.sharing = SharingOperations(assistant)
 
     async def discover_host(self, ask: DiscoverHost, consent: Consent | None) -> Result:
         """One known host, or all of them. Refused: no_hosts, host_unknown, host_not_authorised."""
@@ -102,17 +118,19 @@ class Operations:
     async def hold_slot(self, ask: HoldSlot, consent: Consent | None) -> Result:
         """Keeps a slot for a few minutes, under the limits that the person signed."""
         document, now = await self._guest.document(ask.host), self._guest.clock.now()
-        wanted = read_wanted(ask, document, self._guest.agent, now)
+        wanted = read_wanted(ask, document, self._guest.agent, now, self._assistant.details)
         hold = await self._placed_before(document, ask)
         if hold is None:
+            mandate = await self._mandate_of(consent)
             request = HoldAsk(
                 service_id=wanted.service.id,
                 start=write_local(wanted.start, find_zone(document.timezone)),
                 ttl=_ttl(document),
                 asked=asked_bytes(ask),
                 resource=wanted.resource,
+                company=wanted_company(ask, document),
+                details=self._assistant.details if may_tell(wanted, document, mandate.token) else None,
             )
-            mandate = await self._mandate_of(consent)
             hold = await place_hold(self._guest, document, request, mandate)
         self._placed.add(hold.hold_id)
         terms = kept_terms(hold.offer)
@@ -135,7 +153,8 @@ class Operations:
         document = await self._guest.document(hold.host)
         if hold.booking_id is None:
             mandate = await self._mandate_of(consent)
-            booking = await confirm(self._guest, document, hold, mandate)
+            told = hold if self._assistant.said is None else replace(hold, details=self._assistant.said)
+            booking = await confirm(self._guest, document, told, mandate, ask.note)
         else:
             booking = await self._assistant.booking(hold.booking_id)
         self._placed.discard(hold.hold_id)
@@ -158,6 +177,16 @@ class Operations:
         return booking_result(
             booking, kept_terms(booking.offer), verified_identity(document), "cancelled", managed=True
         )
+
+    async def reconfirm_booking(self, ask: ReconfirmBooking, consent: Consent | None) -> Result:
+        """Says again that the person is coming, or that they are not. Answered already: as it stands."""
+        booking = await self._assistant.booking(ask.booking_id)
+        document = await self._guest.document(booking.host)
+        if not is_settled(shown(booking), declined=ask.decline):
+            mandate = await self._mandate_of(consent)
+            booking = await answer_again(self._assistant, document, booking, mandate, declined=ask.decline)
+        outcome = "reconfirmed" if shown(booking).reconfirmed is not None and not ask.decline else booking.state
+        return booking_result(booking, kept_terms(booking.offer), verified_identity(document), outcome, managed=True)
 
     async def change_booking(self, ask: ChangeBooking, consent: Consent | None) -> Result | Question:
         """Moves a booking: asks the host for an offer, the person for its approval, and accepts it by its hash."""

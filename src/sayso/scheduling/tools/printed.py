@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from sayso.scheduling.terms.acceptance import AcceptanceClaims, AnswerDraft
 from sayso.scheduling.terms.attestation import AttestationClaims
 from sayso.scheduling.terms.availability import AvailabilityAnswer, AvailabilityRequest
 from sayso.scheduling.terms.booking import CancelRequest
@@ -18,14 +19,18 @@ from sayso.scheduling.terms.claim import ClaimAnswer, ClaimAsk, ClaimClaims, Cla
 from sayso.scheduling.terms.codes import ROWS
 from sayso.scheduling.terms.delegation import DelegationClaims
 from sayso.scheduling.terms.discovery import Discovery
-from sayso.scheduling.terms.draft import LimitsDraft, ManagementDraft
+from sayso.scheduling.terms.draft import InvitationDraft, LimitsDraft, ManagementDraft
 from sayso.scheduling.terms.events import EventClaims
 from sayso.scheduling.terms.hold import ConfirmRequest, HoldRequest, HoldView, ReleaseRequest, Settled
 from sayso.scheduling.terms.mandate import MandateClaims
 from sayso.scheduling.terms.offer import OfferClaims
 from sayso.scheduling.terms.operator import OperatorDocument
+from sayso.scheduling.terms.participant import AnswerInvitationRequest, InvitationView
 from sayso.scheduling.terms.receipt import ReceiptClaims
+from sayso.scheduling.terms.reconfirm import ReconfirmRequest
 from sayso.scheduling.terms.refusal import RefusalBody
+from sayso.scheduling.terms.rule import KeepRuleRequest, KeptRule, KeptRules, RuleClaims, RuleDraft, WithdrawRuleRequest
+from sayso.scheduling.terms.shared_limits import SharedLimitsDraft
 from sayso.scheduling.terms.spoken import SPOKEN_ZONES
 from sayso.scheduling.terms.staff import (
     AnswerRequest,
@@ -57,6 +62,7 @@ DOCUMENTS: tuple[type[msgspec.Struct], ...] = (
     ReleaseRequest,
     Settled,
     CancelRequest,
+    ReconfirmRequest,
     ChangeRequest,
     ChangeView,
     AcceptRequest,
@@ -67,6 +73,8 @@ DOCUMENTS: tuple[type[msgspec.Struct], ...] = (
     WalkInRequest,
     GiveUpWalkInRequest,
     WalkInView,
+    AnswerInvitationRequest,
+    InvitationView,
     AnswerRequest,
     DeclineRequest,
     CallOffRequest,
@@ -74,6 +82,10 @@ DOCUMENTS: tuple[type[msgspec.Struct], ...] = (
     ProposeRequest,
     DeskBooking,
     DeskBookings,
+    KeepRuleRequest,
+    WithdrawRuleRequest,
+    KeptRule,
+    KeptRules,
     RefusalBody,
     MandateClaims,
     DelegationClaims,
@@ -84,11 +96,17 @@ DOCUMENTS: tuple[type[msgspec.Struct], ...] = (
     ClaimAnswer,
     ClaimClaims,
     AttestationClaims,
+    RuleClaims,
+    AcceptanceClaims,
     OfferClaims,
     ReceiptClaims,
     EventClaims,
     LimitsDraft,
     ManagementDraft,
+    SharedLimitsDraft,
+    InvitationDraft,
+    RuleDraft,
+    AnswerDraft,
 )
 """Every document of the protocol, in the order of the text."""
 

@@ -22,6 +22,7 @@ from sayso.scheduling.terms.availability import AvailabilityAnswer, Slot
 from sayso.scheduling.terms.consent_text import Identity, verified_identity
 from sayso.scheduling.terms.discovery import Discovery, SelectableResource, Service, ServiceArea
 from sayso.scheduling.terms.offer import OfferClaims
+from sayso.scheduling.terms.reconfirm import ReconfirmPolicy
 from sayso.scheduling.terms.spoken import either, spoken_money, spoken_period, spoken_span
 from sayso.scheduling.tools.moments import said_until
 from sayso.scheduling.tools.standing import is_over, standing_words
@@ -55,7 +56,7 @@ def host_result(document: Discovery, now: datetime) -> Result:
         "name": document.title,
         "identity": verified_identity(document).said,
         "timezone": document.timezone,
-        "local_time_now": write_local(now, zone),
+        "local_time_now": write_local(now.replace(microsecond=0), zone),
         "services": [_service(document, service) for service in document.services],
     }
     if document.taxes:
@@ -65,6 +66,10 @@ def host_result(document: Discovery, now: datetime) -> Result:
     else:
         wait = spoken_period(policies.confirmation.answer_within or "PT0S")
         answer["confirmation"] = f"{document.title} answers each request within {wait}; without an answer it lapses."
+        if document.kind == "person":
+            answer["confirmation"] += " A rule they signed may say yes for them; you can ask for their own answer."
+    if policies.reconfirm is not None:
+        answer["reconfirming"] = _reconfirming(document.title, policies.reconfirm)
     answer["approval"] = (
         "The person approves the exact offer."
         if policies.closed_mandate == "always"
@@ -83,6 +88,15 @@ def host_result(document: Discovery, now: datetime) -> Result:
         answer["days_open"] = f"Each day opens for booking {ahead} before it, at {policies.release.at} there."
     answer["without_an_agent"] = msgspec.to_builtins(document.contact)
     return answer
+
+
+def _reconfirming(title: str, policy: ReconfirmPolicy) -> str:
+    due = "the start" if not parse_duration(policy.due) else f"{spoken_period(policy.due)} before the start"
+    then = "ends" if policy.silence == "lapses" else "stands all the same"
+    return (
+        f"{title} asks to reconfirm from {spoken_period(policy.opens)} before the start until {due}; "
+        f"without an answer the booking {then}."
+    )
 
 
 def _service(document: Discovery, service: Service) -> Result:
@@ -148,8 +162,8 @@ def _slot(slot: Slot) -> Result:
     return msgspec.to_builtins(slot)  # type: ignore[no-any-return]
 
 
-def _terms(claims: OfferClaims, identity: Identity) -> dict[str, Any]:
-    """What an offer says, in the order people ask."""
+def terms_result(claims: OfferClaims, identity: Identity, *, paid_by_reader: bool = True) -> dict[str, Any]:
+    """What an offer says, in the order people ask; of a price, whether it is whoever reads this that pays it."""
     zone = find_zone(claims.timezone)
     start = parse_instant(claims.start)
     end = None if claims.end is None else parse_instant(claims.end)
@@ -164,7 +178,8 @@ def _terms(claims: OfferClaims, identity: Identity) -> dict[str, Any]:
     if claims.total is not None:
         lines = ", ".join(f"{line.title} {_amount(line.amount)}" for line in claims.lines or ())
         answer["total"] = msgspec.to_builtins(claims.total)
-        answer["price"] = f"{_amount(claims.total)} in total, paid to {identity.title} directly: {lines}"
+        who = "" if paid_by_reader else "by whoever made the booking "
+        answer["price"] = f"{_amount(claims.total)} in total, paid {who}to {identity.title} directly: {lines}"
     return answer
 
 
@@ -181,7 +196,7 @@ def hold_result(
         "outcome": "held",
         "hold_id": hold.hold_id,
         "differs_from_request": list(differs),
-        **_terms(claims, identity),
+        **terms_result(claims, identity),
         "held_until": said_until(hold.expires, zone, now),
         "expires_at": hold.view.expires_at,
         "offer_sha256": hold.offer_sha256,
@@ -196,7 +211,7 @@ def booking_result(
     answer: dict[str, Any] = {
         "outcome": outcome,
         "booking_id": booking.booking_id,
-        **_terms(claims, identity),
+        **terms_result(claims, identity),
         "host": booking.host,
         "service_id": claims.service.id,
         "status": booking.state,

@@ -16,10 +16,12 @@ from sayso.core.instants import parse_instant
 from sayso.core.zones import find_zone
 from sayso.scheduling.guest.kept import KeptBooking
 from sayso.scheduling.guest.shown import shown
-from sayso.scheduling.terms.booking import Booking, Declined, DeclinedChange
+from sayso.scheduling.terms.acceptance_checks import read_rule_words
+from sayso.scheduling.terms.booking import Answered, Booking, Declined, DeclinedChange
 from sayso.scheduling.terms.consent_text import Identity
 from sayso.scheduling.terms.offer import OfferClaims
 from sayso.scheduling.terms.spoken import spoken_clock, spoken_day
+from sayso.scheduling.tools.company import company_words
 
 __all__ = ("is_over", "standing_words")
 
@@ -39,6 +41,8 @@ def standing_words(booking: KeptBooking, claims: OfferClaims, identity: Identity
         words["waits"] = f"{host} answers by {_moment(claims.answer_by, zone)}; if it does not, nothing is booked."
     if inside.status == "expired":
         words["note"] = f"{host} did not answer in time, so nothing is booked. It counts against nobody."
+    if inside.answered is not None and inside.answered.acceptance is not None:
+        words["answered"] = _answered(inside.answered, host)
     if inside.declined is not None:
         words |= _declined(inside.declined, host)
     if inside.awaiting_host is not None:
@@ -54,7 +58,16 @@ def standing_words(booking: KeptBooking, claims: OfferClaims, identity: Identity
         words["proposed_start"] = inside.proposed.start
     if inside.cancelled is not None and inside.cancelled.by == "host":
         words["called_off"] = f'{host} called it off: "{inside.cancelled.reason or "no reason given"}"'
-    return words | _past(inside, host, zone)
+    along = company_words(inside, claims, host, zone)
+    return words | along | _past(inside, host, zone) | _second_word(inside, host, zone)
+
+
+def _answered(said: Answered, host: str) -> str:
+    """Whose yes it was at a person's calendar (SCH-266)."""
+    if said.by == "person":
+        return f"{host} said yes in person."
+    rule = read_rule_words(said.acceptance or "")
+    return f'A rule that {host} signed said yes: "{rule}". {host} may not have seen it yet.'
 
 
 def _declined(said: Declined, host: str) -> dict[str, Any]:
@@ -78,6 +91,24 @@ def _past(inside: Booking, host: str, zone: ZoneInfo) -> dict[str, Any]:
         ended = "" if inside.ended is None else f" {host} ended it at {_moment(inside.ended, zone)}."
         return {"note": f"It is over.{ended}"}
     return {}
+
+
+def _second_word(inside: Booking, host: str, zone: ZoneInfo) -> dict[str, Any]:
+    """Whether, when and with what effect the host asks if the guest is still coming (SCH-248)."""
+    asked = inside.reconfirm
+    if inside.unreconfirmed:
+        return {"note": f"You did not reconfirm in time, so {host} gave the time to others. It counts there."}
+    if asked is None or inside.status not in ("confirmed", "tentative", "pending_host"):
+        return {}
+    if inside.reconfirmed is not None:
+        return {"reconfirm": f"You reconfirmed on {_moment(inside.reconfirmed, zone)}"}
+    when = f"from {_moment(asked.opens, zone)} on, and before {_moment(asked.by, zone)}"
+    then = "it ends and the time is free" if asked.silence == "lapses" else "it stands all the same"
+    return {
+        "reconfirm": f"{host} asks you to reconfirm {when}; if you do not, {then}.",
+        "reconfirm_opens": asked.opens,
+        "reconfirm_by": asked.by,
+    }
 
 
 def _moment(text: str, zone: ZoneInfo) -> str:

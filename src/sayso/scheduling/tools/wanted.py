@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 import msgspec
 
@@ -19,9 +20,12 @@ from sayso.core.refusal import Refused
 from sayso.core.zones import find_zone
 from sayso.proof.hashes import sha256_b64u
 from sayso.scheduling.terms.codes import refused
+from sayso.scheduling.terms.consent_text import tells_sentence
 from sayso.scheduling.terms.discovery import Discovery, SelectableResource, Service, Tax, find_service
-from sayso.scheduling.terms.draft import LimitsDraft
+from sayso.scheduling.terms.draft import LimitsDraft, Telling
+from sayso.scheduling.terms.guest_details import GuestDetails
 from sayso.scheduling.terms.mandate import TimeWindow
+from sayso.scheduling.terms.mandate_checks import verify_mandate
 from sayso.scheduling.terms.spoken import spoken_clock, spoken_day, spoken_money
 from sayso.scheduling.tools.arguments import Ceiling, HoldSlot
 from sayso.scheduling.tools.moments import read_moment
@@ -32,6 +36,7 @@ __all__ = (
     "all_in",
     "asked_bytes",
     "differences",
+    "may_tell",
     "named_resource",
     "named_service",
     "read_ceiling",
@@ -39,6 +44,7 @@ __all__ = (
     "span_of",
 )
 
+_TOLD: Final[tuple[Telling, ...]] = ("name", "contact", "attendee")
 LIFETIME = "PT1H"
 """How long a buying mandate lives (SCH-085, SCH-102)."""
 
@@ -115,7 +121,9 @@ def read_ceiling(ceiling: Ceiling, currency: str | None) -> Money:
         raise refused("outside_request", f"max_price: {error.refusal.message}.", place="$.max_price") from None
 
 
-def read_wanted(ask: HoldSlot, document: Discovery, agent: str, now: datetime) -> Wanted:
+def read_wanted(
+    ask: HoldSlot, document: Discovery, agent: str, now: datetime, details: GuestDetails | None = None
+) -> Wanted:
     """What is to be held, and the draft of limits.
 
     Refused: unknown_service, unknown_resource, outside_request, in_the_past.
@@ -142,6 +150,7 @@ def read_wanted(ask: HoldSlot, document: Discovery, agent: str, now: datetime) -
         max_bookings=1,
         lifetime=LIFETIME,
         max_price=None if ceiling is None else write_money(ceiling),
+        tells=() if details is None else tuple(each for each in _TOLD if getattr(details, each) is not None),
     )
     return Wanted(
         service=service,
@@ -153,6 +162,14 @@ def read_wanted(ask: HoldSlot, document: Discovery, agent: str, now: datetime) -
         draft=draft,
         resource=named_resource(document, service, ask.named),
     )
+
+
+def may_tell(wanted: Wanted, document: Discovery, limits: str) -> bool:
+    """Whether the limits a hold is placed under say that this host may be told what there is to tell. Limits that were
+    signed for something else, or for several hosts at once, may cover the hold and say nothing of it (SCH-208).
+    """
+    tells = wanted.draft.tells
+    return bool(tells) and tells_sentence(tells, document.title) in verify_mandate(limits).claims.consent.statement
 
 
 def differences(wanted: Wanted, document: Discovery, total: MoneyText | None) -> list[str]:

@@ -1,8 +1,8 @@
 """Postgres: a small pool of threads, each with a connection of its own; a unit is one READ COMMITTED transaction.
 
 Units run side by side, so whoever needs an order takes it explicitly with `Unit.lock`, a transaction-level advisory
-lock. A serialisation failure, a deadlock or a connection that broke before COMMIT runs the body again, a bounded
-number of times; everything else surfaces.
+lock. A serialisation failure, a deadlock or a connection that broke before COMMIT runs the body again (`repeat`);
+everything else surfaces.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar, cast
 
 from sayso.core.clock import Clock
 from sayso.core.refusal import Misuse
 from sayso.store.engines import postgres_library as library
+from sayso.store.engines.postgres_again import repeat
 from sayso.store.engines.postgres_library import Again
 from sayso.store.engines.postgres_listen import CHANNEL, Listener
 from sayso.store.failures import Unavailable
@@ -25,11 +27,9 @@ from sayso.store.unit import Cursor, Reading, Store, Unit, forbid_nesting, perfo
 __all__ = ("PostgresStore",)
 
 T = TypeVar("T")
-V = TypeVar("V", bound=Reading)
 
 _WRITERS = 8
 _READERS = 4
-_ATTEMPTS = 10
 
 
 class _Engine:
@@ -116,17 +116,19 @@ class PostgresStore(Store):
 
     def run(self, body: Callable[[Unit], T]) -> T:
         forbid_nesting()
-        return self._writers.pool.submit(_repeat, self._transact, body).result()
+        return self._writers.pool.submit(repeat, partial(self._transact, body)).result()
 
     async def unit(self, body: Callable[[Unit], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._writers.pool, _repeat, self._transact, body)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._writers.pool, repeat, partial(self._transact, body))
 
     def read(self, body: Callable[[Reading], T]) -> T:
         forbid_nesting()
-        return self._readers.pool.submit(_repeat, self._look, body).result()
+        return self._readers.pool.submit(repeat, partial(self._look, body)).result()
 
     async def reading(self, body: Callable[[Reading], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._readers.pool, _repeat, self._look, body)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._readers.pool, repeat, partial(self._look, body))
 
     def close(self) -> None:
         self._writers.close()
@@ -167,15 +169,6 @@ class PostgresStore(Store):
                 raise
         _roll_back(connection)
         return value
-
-
-def _repeat(attempt: Callable[[Callable[[V], T]], T], body: Callable[[V], T]) -> T:
-    for _ in range(_ATTEMPTS - 1):
-        try:
-            return attempt(body)
-        except Again:
-            continue
-    return attempt(body)
 
 
 def _ask_again(view: Reading, connection: library.Connection) -> None:

@@ -31,9 +31,11 @@ __all__ = (
     "host_change",
     "host_contact",
     "host_freed",
+    "host_guest",
     "host_hold",
     "host_link",
     "host_reputation",
+    "host_rule",
     "host_shared",
     "host_waitlist",
 )
@@ -69,6 +71,8 @@ host_allocation = Table(
 _IS_OFFERED = text("state IN ('offered', 'awaiting_host')")
 _WAITS = text("answer_us IS NOT NULL")
 _RUNS = text("state = 'confirmed'")
+_IS_TENTATIVE = text("state = 'tentative'")
+_IS_SILENT = text("reconfirm_us IS NOT NULL")
 
 
 def _live(name: str, *columns: str, only: str = "") -> Index:
@@ -115,6 +119,17 @@ host_contact = Table(
     PrimaryKeyConstraint("host", "principal"),
 )
 
+host_rule = Table(
+    "host_rule",
+    metadata,
+    Column("host", Text, nullable=False),
+    Column("rule", Text, nullable=False),  # its jti: all rules of a calendar are of one signer
+    Column("token", Text, nullable=False),
+    Column("kept_us", BigInteger, nullable=False),
+    Column("withdrawn_us", BigInteger),  # from then on nothing is answered by it
+    PrimaryKeyConstraint("host", "rule"),
+)
+
 host_shared = Table(
     "host_shared",
     metadata,
@@ -159,12 +174,35 @@ host_booking = Table(
     Column("receipt", Text, nullable=False),  # the newest one
     Column("answer_us", BigInteger),  # until when somebody has to answer; null once nobody has to
     Column("message", Text),  # the guest's words with a cancellation: for the host's eyes, in no receipt
+    Column("reconfirm_us", BigInteger),  # when the booker's silence ends it; null where it does not
     PrimaryKeyConstraint("host", "booking_id"),
     Index(None, "host", "principal", "mandate"),
     # What the clock ends: requests that nobody answered, and appointments that are over.
     Index("ix_host_booking_start", "host", "start_us"),
     Index("ix_host_booking_answer", "host", "answer_us", sqlite_where=_WAITS, postgresql_where=_WAITS),
     Index("ix_host_booking_running", "host", "until_us", sqlite_where=_RUNS, postgresql_where=_RUNS),
+    # Tentative bookings count in their booker's cap and pool, as holds do (SCH-135).
+    Index(
+        "ix_host_booking_tentative",
+        "host",
+        "answer_us",
+        "agent",
+        sqlite_where=_IS_TENTATIVE,
+        postgresql_where=_IS_TENTATIVE,
+    ),
+    Index("ix_host_booking_silent", "host", "reconfirm_us", sqlite_where=_IS_SILENT, postgresql_where=_IS_SILENT),
+)
+
+host_guest = Table(
+    "host_guest",
+    metadata,
+    Column("host", Text, nullable=False),
+    Column("booking_id", Text, nullable=False),
+    Column("details", LargeBinary),  # name, contact and who comes, as they were sent; for the host's eyes alone
+    Column("note", Text),
+    Column("forget_us", BigInteger, nullable=False),  # when the retention of the contract in force is over
+    PrimaryKeyConstraint("host", "booking_id"),
+    Index(None, "host", "forget_us"),
 )
 
 host_change = Table(

@@ -64,6 +64,7 @@ guest_hold = Table(
     Column("expires_us", BigInteger, nullable=False),
     Column("placed_us", BigInteger, nullable=False),
     Column("booking_id", Text),
+    Column("details", LargeBinary),  # what the host may be told of the person when it is booked
     PrimaryKeyConstraint("owner", "hold_id"),
 )
 

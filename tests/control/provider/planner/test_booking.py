@@ -206,6 +206,7 @@ def test_what_cannot_be_or_is_open_is_asked_before_any_call(words: str, said: st
     assert (town.say(words), town.calls, town.last.outcome) == (said, [], Outcome.ASKS)
 
 
+@pytest.mark.req("SCH-096")
 def test_a_start_taken_meanwhile_is_replaced_once_inside_the_limits() -> None:
     """The host names the nearest alternatives; one outside the window is never taken."""
 

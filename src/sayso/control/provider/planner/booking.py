@@ -159,5 +159,5 @@ def _said_of(result: object) -> str:
     verb = {"requested": "Asked for, not yet confirmed"}.get(text_in(result, "outcome"), "Booked")
     facts = [text_in(result, "what"), text_in(result, "when")]
     lead = sentence(f"{verb}: {', '.join(filter(None, facts)) or 'the held time'}")
-    more = [text_in(result, name) for name in ("price", "cancelling")]
+    more = [text_in(result, name) for name in ("price", "reconfirm", "cancelling")]
     return " ".join([lead, *(sentence(text) for text in more if text)])

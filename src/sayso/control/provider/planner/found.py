@@ -99,6 +99,8 @@ class KnownBooking:
     status: str
     price: str
     warning: str
+    asked: str = ""
+    """What its host asks of the person again, and by when."""
 
     @property
     def is_live(self) -> bool:
@@ -169,6 +171,7 @@ def _booking(item: object, start: datetime) -> KnownBooking:
         status=text_in(item, "status"),
         price=text_in(item, "price"),
         warning=text_in(item, "warning"),
+        asked=text_in(item, "reconfirm"),
     )
 
 

@@ -56,7 +56,7 @@ def _nothing(request: Request, others: Sequence[KnownBooking], days: Sequence[da
 
 
 def _told(booking: KnownBooking) -> str:
-    parts = [sentence(f"{_named(booking)}: {booking.status.replace('_', ' ')}"), booking.warning]
+    parts = [sentence(f"{_named(booking)}: {booking.status.replace('_', ' ')}"), booking.asked, booking.warning]
     return " ".join(filter(None, parts))
 
 

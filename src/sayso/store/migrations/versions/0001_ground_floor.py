@@ -179,6 +179,7 @@ def _scheduling() -> None:
         Column("receipt", Text(), nullable=False),
         Column("answer_us", BigInteger(), nullable=True),
         Column("message", Text(), nullable=True),
+        Column("reconfirm_us", BigInteger(), nullable=True),
         PrimaryKeyConstraint("host", "booking_id", name=op.f("pk_host_booking")),
     )
     op.create_index(
@@ -200,7 +201,23 @@ def _scheduling() -> None:
         sqlite_where=text("state = 'confirmed'"),
         postgresql_where=text("state = 'confirmed'"),
     )
+    op.create_index(
+        "ix_host_booking_silent",
+        "host_booking",
+        ["host", "reconfirm_us"],
+        unique=False,
+        sqlite_where=text("reconfirm_us IS NOT NULL"),
+        postgresql_where=text("reconfirm_us IS NOT NULL"),
+    )
     op.create_index("ix_host_booking_start", "host_booking", ["host", "start_us"], unique=False)
+    op.create_index(
+        "ix_host_booking_tentative",
+        "host_booking",
+        ["host", "answer_us", "agent"],
+        unique=False,
+        sqlite_where=text("state = 'tentative'"),
+        postgresql_where=text("state = 'tentative'"),
+    )
     op.create_table(
         "host_change",
         Column("host", Text(), nullable=False),
@@ -247,6 +264,16 @@ def _scheduling() -> None:
         Column("seat", Text(), nullable=False),
         PrimaryKeyConstraint("host", "start_us", "end_us", "seat", name=op.f("pk_host_freed")),
     )
+    op.create_table(
+        "host_guest",
+        Column("host", Text(), nullable=False),
+        Column("booking_id", Text(), nullable=False),
+        Column("details", LargeBinary(), nullable=True),
+        Column("note", Text(), nullable=True),
+        Column("forget_us", BigInteger(), nullable=False),
+        PrimaryKeyConstraint("host", "booking_id", name=op.f("pk_host_guest")),
+    )
+    op.create_index(op.f("ix_host_guest_host_forget_us"), "host_guest", ["host", "forget_us"], unique=False)
     op.create_table(
         "host_hold",
         Column("host", Text(), nullable=False),
@@ -326,6 +353,15 @@ def _scheduling() -> None:
         PrimaryKeyConstraint("host", "subject", name=op.f("pk_host_reputation")),
     )
     op.create_index(op.f("ix_host_reputation_host_as_of_us"), "host_reputation", ["host", "as_of_us"], unique=False)
+    op.create_table(
+        "host_rule",
+        Column("host", Text(), nullable=False),
+        Column("rule", Text(), nullable=False),
+        Column("token", Text(), nullable=False),
+        Column("kept_us", BigInteger(), nullable=False),
+        Column("withdrawn_us", BigInteger(), nullable=True),
+        PrimaryKeyConstraint("host", "rule", name=op.f("pk_host_rule")),
+    )
     op.create_table(
         "host_shared",
         Column("host", Text(), nullable=False),
@@ -472,6 +508,7 @@ def _scheduling_guest() -> None:
         Column("expires_us", BigInteger(), nullable=False),
         Column("placed_us", BigInteger(), nullable=False),
         Column("booking_id", Text(), nullable=True),
+        Column("details", LargeBinary(), nullable=True),
         PrimaryKeyConstraint("owner", "hold_id", name=op.f("pk_guest_hold")),
     )
     op.create_table(
