@@ -10,7 +10,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from sayso.testing.breaks import apply_from_environment
+from sayso.testing.breaks import BREAK_VARIABLE, apply_from_environment
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -18,9 +18,11 @@ _ID = re.compile(r"(SCH|OAP|GTW)-\d{3}[a-z]?")
 
 apply_from_environment(ROOT)
 
-# This process and every one that a test starts stay on loopback.
+# This process and every one that a test starts stay on loopback. The break under trial goes the same way: what the
+# product itself starts is given few variables, and the path is one of them.
 CHILDREN = Path(__file__).with_name("children")
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(CHILDREN), os.environ.get("PYTHONPATH"))))
+TRIED = str(CHILDREN / f"break={os.environ[BREAK_VARIABLE]}") if os.environ.get(BREAK_VARIABLE) else None
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(CHILDREN), TRIED, os.environ.get("PYTHONPATH"))))
 runpy.run_path(str(CHILDREN / "sitecustomize.py"), init_globals={"__file__": str(CHILDREN / "sitecustomize.py")})
 
 # Deadlines are wall-clock limits, and a shared machine has moods.

@@ -19,6 +19,10 @@ def _guard(event: str, arguments: tuple[object, ...]) -> None:
 
 sys.addaudithook(_guard)
 
+for _entry in sys.path:
+    if os.path.basename(_entry).startswith("break="):
+        os.environ.setdefault("SAYSO_TEST_BREAK", _entry.partition("break=")[2])
+
 if os.environ.get("SAYSO_TEST_BREAK") and __name__ == "sitecustomize":
     from pathlib import Path
 

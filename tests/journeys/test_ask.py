@@ -125,7 +125,7 @@ def test_limits_only_asks_once_and_the_booking_says_limits(home: Path) -> None:
     ("words", "said"),
     [
         ("Sing me a song about the sea", "language model"),
-        ("Book a pedicure Thursday at 1 pm", "pedicure"),
+        ("Book a massage Thursday at 1 pm", "massage"),
         ("Book my oil change Thursday around 1 PM, under $50", "89.27"),
         ("Book my oil change yesterday at 1 pm", "gone by"),
     ],

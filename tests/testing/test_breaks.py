@@ -75,6 +75,16 @@ def test_a_break_that_no_test_notices_is_missed(project: Path) -> None:
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "breaks: 0 caught, 1 missed")
 
 
+def test_each_test_that_a_break_names_has_to_notice(project: Path) -> None:
+    """A requirement counts as proven by every test named there, so none of them may be along for the ride."""
+    (project / "test_other.py").write_text("def test_nothing_much():\n    assert True\n")
+    both = BREAK.replace('too_many"]', 'too_many", "test_other.py::test_nothing_much"]')
+    (project / "tests" / "breaks" / "rule.toml").write_text(both)
+    done = run(project)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "breaks: 0 caught, 1 missed")
+    assert "    test_other.py::test_nothing_much" in done.stdout.splitlines()
+
+
 @pytest.mark.parametrize("fails", ["assert False", "raise ValueError"])
 def test_a_break_whose_test_fails_anyway_is_not_caught(project: Path, fails: str) -> None:
     """What fails with the rule in place says nothing about the rule, so nothing is judged and the test is named."""
@@ -187,7 +197,7 @@ def test_when_the_minutes_are_over_what_is_left_is_told_and_a_miss_still_fails(p
     who = ["-c", "user.name=Casey", "-c", "user.email=casey@friend.example"]
     subprocess.run(["git", "-C", project, *who, "commit", "-q", "--allow-empty", "-m", "Begin"], check=True)
     done = run(project, "--suite-passed", "--jobs", "1", "--minutes", "0.02", "--tenth", "1")
-    first, *told = done.stdout.splitlines()
+    first, _, *told = done.stdout.splitlines()
     assert (done.returncode, "other: three is the most" in first, told) == (
         1,
         True,

@@ -110,6 +110,15 @@ class _FirstExample:
         settings.load_profile(name)
 
 
+class _Ended:
+    """A plugin that keeps what pytest thought of the tests: it may yet break on what a thread of theirs left."""
+
+    has_failed = False
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        self.has_failed = exitstatus == pytest.ExitCode.TESTS_FAILED
+
+
 def warm() -> None:
     """Imports what most children need, in a session of pytest that finds nothing to run; worth it for several."""
     with tempfile.TemporaryDirectory() as folder:
@@ -162,6 +171,7 @@ def _start(root: Path, trial: Trial) -> _Running:
 def _become(root: Path, trial: Trial, output: int) -> NoReturn:
     """What the child does, to its end."""
     status = _CRASHED
+    ended = _Ended()
     try:
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -172,12 +182,13 @@ def _become(root: Path, trial: Trial, output: int) -> NoReturn:
         sys.dont_write_bytecode = True
         for name in [name for name in sys.modules if name.partition(".")[0] == "sayso"]:
             del sys.modules[name]
-        plugins = [_FirstExample()] if trial.stops_at_first else []
+        plugins = [ended, _FirstExample()] if trial.stops_at_first else [ended]
         status = int(pytest.main(list(trial.arguments), plugins=plugins))
         # Temporary folders are tidied there.
         atexit._run_exitfuncs()
     except BaseException:  # noqa: BLE001 - nothing may return into the parent's code
         traceback.print_exc()
+        status = int(pytest.ExitCode.TESTS_FAILED) if ended.has_failed else status
     finally:
         try:
             sys.stdout.flush()

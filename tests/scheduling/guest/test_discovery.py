@@ -8,7 +8,7 @@ import pytest
 
 from sayso.core import strictjson
 from sayso.core.refusal import PeerUnreachable, Refused
-from sayso.scheduling.guest.discovery import HostDocuments, read_domain
+from sayso.scheduling.guest.discovery import AGAIN_AFTER, HostDocuments, read_domain
 from sayso.scheduling.terms.codes import refused
 from tests.scheduling.guest.hostile import body, edited, status
 from tests.scheduling.host.town import DOMAIN
@@ -48,9 +48,12 @@ async def test_an_unknown_key_fetches_the_document_once_more_and_once_only(wire,
     def never(_document):
         raise refused("unknown_key")
 
-    with pytest.raises(Refused):
-        await documents.checked(DOMAIN, never)
-    assert wire.count(WELL_KNOWN) == 3
+    clock.advance(AGAIN_AFTER - timedelta(seconds=1))
+    for wait, fetched in ((0, 2), (1, 3), (1, 3)):
+        clock.advance(timedelta(seconds=wait))
+        with pytest.raises(Refused):
+            await documents.checked(DOMAIN, never)
+        assert wire.count(WELL_KNOWN) == fetched
 
 
 @pytest.mark.req("SCH-036")

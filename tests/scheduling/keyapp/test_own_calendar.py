@@ -178,7 +178,7 @@ async def test_what_is_no_document_of_ones_own_calendar_is_not_signed(noor, app,
         (app, "rule", draft(expires="2026-10-13T12:00:00Z"), "document_invalid"),
         (app, "rule", draft(services=["surgery"]), "document_invalid"),
         (app, "rule", draft(statement="I agree to everything."), "document_invalid"),
-        (app, "answer", answering(hold["offer"][:-2] + "AA"), "document_invalid"),
+        (app, "answer", answering(hold["offer"][:-4] + "AAAA"), "document_invalid"),
         (app, "answer", strictjson.encode({"offer_sha256": "A" * 43, "answer": "yes"}), "document_invalid"),
         (stranger, "answer", answering(hold["offer"]), "not_ours"),
     ):

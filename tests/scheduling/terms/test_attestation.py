@@ -47,7 +47,7 @@ def test_a_statement_of_a_listed_attester_about_this_person_counts():
         statement(sub=KIM),
         statement(lasts=timedelta(0)),
         statement(typ="schcp-mandate+jwt"),
-        statement()[:-2] + "AA",
+        statement()[:-4] + "AAAA",
         "not a token",
         "a.b.c",
         "",

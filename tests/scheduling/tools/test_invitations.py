@@ -131,3 +131,17 @@ async def test_nobody_signs_limits_for_what_makes_no_sense(two, terms, reason):
     sam, _ = two
     done = await sam.call("hold_slot", {**HOLD, **terms})
     assert (done.result["refused"]["reason"], sam.questions) == (reason, [])
+
+
+@pytest.mark.req("SCH-245")
+@pytest.mark.parametrize(
+    ("entry", "terms", "counts"),
+    [({}, {"silence": "yes"}, "a yes"), ({}, {}, "a no"), ({"required": False}, {}, None)],
+)
+async def test_whoever_is_asked_along_reads_until_when_and_what_their_silence_means(two, entry, terms, counts):
+    """Before they decide whether to answer at all; of somebody optional it means nothing."""
+    sam, lee = two
+    booking = await booked(sam, entry=entry, answer_within="PT2H", **terms)
+    read = (await lee.call("answer_invitation", ask(booking))).result
+    assert read["answer_by"] == "Tuesday 13 October 2026 at 11:05 a.m. Eastern time, about 2 hours from now"
+    assert read.get("no_answer_counts_as") == counts

@@ -131,7 +131,9 @@ def _invitation(result: Result) -> Iterator[Line]:
         yield "  ", person
     if result["outcome"] == "read" and "answer_by" in result:
         how = f"sayso guest answer {result['host']} {result['booking_id']} yes"
-        yield "  ", f"Answer by {result['answer_by']}: {how}"
+        silence = result.get("no_answer_counts_as")
+        counts = f"; no answer counts as {silence}" if silence else ""
+        yield "  ", f"Answer by {result['answer_by']}{counts}: {how}"
 
 
 _FACTS = (

@@ -22,7 +22,6 @@ from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.draft import INVITATION_MEDIA_TYPE, OFFER_MEDIA_TYPE, InvitationDraft
 from sayso.scheduling.terms.invitation_text import coming_text, invitation_text, not_coming_text
 from sayso.scheduling.terms.mandate import Constraints, Scope
-from sayso.scheduling.terms.offer import OfferClaims
 from sayso.scheduling.terms.participant import Participant
 from sayso.scheduling.tools.arguments import AnswerInvitation
 from sayso.scheduling.tools.assistant import Assistant
@@ -62,8 +61,14 @@ def _is_given(found: Invitation, ask: AnswerInvitation) -> bool:
     return said is not None and said.said == ask.answer
 
 
-def _until(instant: str, claims: OfferClaims, now: datetime) -> str:
-    return said_until(parse_instant(instant), find_zone(claims.timezone), now)
+def _deadline(found: Invitation, now: datetime) -> Result:
+    """Until when our person can answer, and what their silence means where it means anything (SCH-245)."""
+    claims = found.offer.claims
+    if claims.invitation is None:
+        return {}
+    until = said_until(parse_instant(claims.invitation.answer_by), find_zone(claims.timezone), now)
+    silence = {"no_answer_counts_as": f"a {claims.invitation.silence}"} if found.entry.required else {}
+    return {"answer_by": until, **silence}
 
 
 def _result(found: Invitation, document: Discovery, now: datetime) -> Result:
@@ -75,7 +80,7 @@ def _result(found: Invitation, document: Discovery, now: datetime) -> Result:
         "status": view.status,
         **terms_result(claims, verified_identity(document), paid_by_reader=False),
         "participants": people(view.participants),
-        **({} if claims.invitation is None else {"answer_by": _until(claims.invitation.answer_by, claims, now)}),
+        **_deadline(found, now),
         "offer_sha256": found.offer.sha256,
     }
 
