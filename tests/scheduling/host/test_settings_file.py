@@ -12,7 +12,9 @@ from sayso.scheduling.terms.reconfirm import ReconfirmPolicy
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
 SHOP = (EXAMPLES / "shop.toml").read_text()
-CALENDAR = (EXAMPLES / "calendar.toml").read_text()
+UNNAMED = (EXAMPLES / "calendar.toml").read_text()
+PLACEHOLDER = "OWNER-GOES-HERE----------------------------"
+CALENDAR = UNNAMED.replace(PLACEHOLDER, "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k")
 
 
 def test_what_a_file_leaves_out_takes_a_default():
@@ -82,6 +84,18 @@ def test_a_persons_calendar_is_one_file_too():
     config = read_host_settings(CALENDAR, "calendar.toml")
     policies = config.policies
     assert (config.kind, policies.access, policies.confirmation.mode) == ("person", "contacts", "approval")
+
+
+@pytest.mark.req("SCH-262")
+def test_the_example_is_nobodys_until_its_owner_is_named():
+    """A calendar that no key could ever answer for is not made."""
+    assert PLACEHOLDER in UNNAMED
+    with pytest.raises(Refused) as refused:
+        read_host_settings(UNNAMED, "calendar.toml")
+    assert (refused.value.refusal.code, refused.value.refusal.place) == (
+        "config_invalid",
+        "calendar.toml, line 11: owner",
+    )
 
 
 @pytest.mark.parametrize("name", sorted(PERSONS_MISTAKES))
