@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import timedelta
-from typing import Final, NoReturn
+from typing import Final
 
 from sayso.core import strictjson
 from sayso.core.clock import Clock
@@ -14,8 +12,8 @@ from sayso.core.refusal import Refused
 from sayso.net.fetch import Fetcher
 from sayso.scheduling.host.claims import Shared, ask_key_app, is_over, topic
 from sayso.scheduling.host.desk import Desk
+from sayso.scheduling.host.draining import keeping_drained
 from sayso.store import outbox
-from sayso.store.failures import Unavailable
 from sayso.store.outbox import Delivery
 from sayso.store.unit import Store
 
@@ -49,33 +47,11 @@ async def _settle(store: Store, delivery: Delivery, *, returned: bool, over: boo
         await store.unit(lambda unit: outbox.retry(unit, delivery, wait, "the key app did not take it back"))
 
 
-@asynccontextmanager
-async def keeping_returned(store: Store, clock: Clock, desk: Desk, fetcher: Fetcher) -> AsyncIterator[None]:
+def keeping_returned(store: Store, clock: Clock, desk: Desk, fetcher: Fetcher) -> AbstractAsyncContextManager[None]:
     """Gives one host's units back for the length of the block: at once, and again when a retry is due."""
-    # Not a task group: its block would wrap the caller's own failure in a group. This task is always awaited below.
-    returning = asyncio.create_task(_keep_returned(store, clock, desk, fetcher))  # noqa: TID251
-    try:
-        yield
-    finally:
-        returning.cancel()
-        with suppress(asyncio.CancelledError):
-            await returning
 
+    async def drain() -> None:
+        while await return_due(store, clock, desk, fetcher):
+            pass
 
-async def _keep_returned(store: Store, clock: Clock, desk: Desk, fetcher: Fetcher) -> NoReturn:
-    channel = outbox.channel(topic(desk.host))
-    while True:
-        mark = store.wake.mark(channel)
-        # A database that is busy now is asked again a little later; anything else is a bug and shows at the end.
-        with suppress(Unavailable):
-            while await return_due(store, clock, desk, fetcher):
-                pass
-        due = await store.reading(lambda view: outbox.next_due(view, topic(desk.host)))
-        woken = asyncio.ensure_future(store.wake.wait(channel, mark))
-        slept = asyncio.ensure_future(clock.sleep_until(due or clock.now() + LONGEST_WAIT))
-        try:
-            await asyncio.wait((woken, slept), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            woken.cancel()
-            slept.cancel()
-            await asyncio.gather(woken, slept, return_exceptions=True)
+    return keeping_drained(store, clock, topic(desk.host), drain, LONGEST_WAIT)

@@ -7,21 +7,19 @@ in between leaves the delivery due again.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import timedelta
-from typing import Final, NoReturn
+from typing import Final
 
 from sayso.core import strictjson
 from sayso.core.clock import Clock
 from sayso.core.refusal import PeerRefused, PeerUnreachable, Refused
 from sayso.net.fetch import Fetcher
 from sayso.scheduling.host.desk import Desk
+from sayso.scheduling.host.draining import keeping_drained
 from sayso.scheduling.host.events import Parcel, topic
 from sayso.scheduling.terms.events import EVENT_MEDIA_TYPE
 from sayso.store import outbox
-from sayso.store.failures import Unavailable
 from sayso.store.outbox import Delivery
 from sayso.store.unit import Store
 
@@ -79,32 +77,6 @@ async def _settle(store: Store, delivery: Delivery, why: str | None) -> None:
         await store.unit(lambda unit: outbox.retry(unit, delivery, wait, why))
 
 
-@asynccontextmanager
-async def keeping_told(store: Store, clock: Clock, desk: Desk, fetcher: Fetcher) -> AsyncIterator[None]:
+def keeping_told(store: Store, clock: Clock, desk: Desk, fetcher: Fetcher) -> AbstractAsyncContextManager[None]:
     """Sends one host's events for the length of the block: at once when one is written, and when a retry is due."""
-    # Not a task group: its block would wrap the caller's own failure in a group. This task is always awaited below.
-    telling = asyncio.create_task(_keep_told(store, clock, desk, fetcher))  # noqa: TID251
-    try:
-        yield
-    finally:
-        telling.cancel()
-        with suppress(asyncio.CancelledError):
-            await telling
-
-
-async def _keep_told(store: Store, clock: Clock, desk: Desk, fetcher: Fetcher) -> NoReturn:
-    channel = outbox.channel(topic(desk.host))
-    while True:
-        mark = store.wake.mark(channel)
-        # A database that is busy now is asked again a little later; anything else is a bug and shows at the end.
-        with suppress(Unavailable):
-            await tell_due(store, desk, fetcher)
-        due = await store.reading(lambda view: outbox.next_due(view, topic(desk.host)))
-        woken = asyncio.ensure_future(store.wake.wait(channel, mark))
-        slept = asyncio.ensure_future(clock.sleep_until(due or clock.now() + LONGEST_WAIT))
-        try:
-            await asyncio.wait((woken, slept), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            woken.cancel()
-            slept.cancel()
-            await asyncio.gather(woken, slept, return_exceptions=True)
+    return keeping_drained(store, clock, topic(desk.host), lambda: tell_due(store, desk, fetcher), LONGEST_WAIT)
