@@ -193,6 +193,7 @@ from sayso.control.protocol.types import (
     Kind,
     MessageType,
 )
+from sayso.core.refusal import Refused
 
 __all__ = (
     "AGENT_PROFILE",
@@ -297,6 +298,7 @@ __all__ = (
     "ReasoningPart",
     "ReasoningRequest",
     "Recovery",
+    "Refused",
     "ReplayGapSignal",
     "RunCancelRequest",
     "RunCancelResponse",

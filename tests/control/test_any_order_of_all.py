@@ -257,6 +257,10 @@ class AnyOrder(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         async def let_go() -> None:
+            if self.over_http:  # streams end before sessions do: what the sweep tells is for nobody
+                for reader in self.readers:
+                    await self.cut_off(reader)
+                self.readers = []
             self.leave.set()
             await self.holding
 

@@ -44,3 +44,16 @@ def test_a_run_is_driven_cut_off_and_seen_once(tmp_path: Path) -> None:
     for resolved in ("action.permission.resolved", "user.input.resolved"):
         assert sum(type_ == resolved for _number, type_ in events) == 1
     assert hub.returncode == 0
+
+
+@pytest.mark.req("OAP-206", "OAP-220")
+def test_a_hub_is_embedded_with_public_names_alone(tmp_path: Path) -> None:
+    """The example needs no file, no socket and no setting; both sessions said something and are idle."""
+    script = [sys.executable, str(ROOT / "docs/examples/embed_a_hub.py")]
+    seen = {name: value for name, value in os.environ.items() if name in ("PYTHONPATH", "SAYSO_TEST_BREAK")}
+    run = subprocess.run(script, capture_output=True, text=True, env={**seen, "HOME": str(tmp_path)}, check=False)
+    assert run.returncode == 0, run.stderr
+    first, second, listed = run.stdout.splitlines()
+    assert [len(line.split(" ", 1)[1]) > 0 for line in (first, second)] == [True, True]
+    assert listed.count("'idle'") == 2
+    assert list(tmp_path.iterdir()) == []

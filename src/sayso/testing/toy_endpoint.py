@@ -110,6 +110,7 @@ class Toy:
             "run.cancel.request": self.cancel,
             "action.permission.resolve.request": self.resolve,
             "user.input.resolve.request": self.resolve,
+            "user.input.cancel.request": self.decline,
         }.get(str(asked.get("type")))
         try:
             if act is None:
@@ -276,7 +277,7 @@ class Toy:
         run.waits = "question"
         questions = [{"id": "why", "prompt": "Why?", "kind": "text"}]
         self.tell(run, "run.status.updated", status="waiting_for_input", pending_user_input_id=run.interaction)
-        self.ask(run, "user.input.requested", title="One question", questions=questions)
+        self.ask(run, "user.input.requested", title="One question", questions=questions, allow_cancel=True)
 
     def finish(self, run: ToyRun) -> None:
         """Behind the question: the end."""
@@ -321,6 +322,18 @@ class Toy:
         scope = {name: payload[name] for name in ("interaction_id", "session_id", "run_id")}
         self.respond(asked, {**scope, "accepted": True})
         self.resolved(run, payload)
+
+    def decline(self, asked: Value) -> None:
+        """The question is not answered, and the run goes on without."""
+        payload = asked["payload"]
+        run = self.runs[payload["run_id"]]
+        self.judge_answer(run, payload)
+        self.respond(
+            asked, {**{name: payload[name] for name in ("interaction_id", "session_id", "run_id")}, "accepted": True}
+        )
+        by = {name: payload[name] for name in ("interaction_id", "requested_by", "responded_by")}
+        self.tell(run, "user.input.resolved", **by, status="cancelled")
+        self.finish(run)
 
     def judge_answer(self, run: ToyRun, payload: Value) -> None:
         """Raises `Refusal` for anybody else's answer, and for a second one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,22 @@ def test_an_endpoint_that_hangs_is_given_up_and_reaped(tmp_path: Path) -> None:
     assert sum(line.startswith("skip not reached: capabilities, open, ") for line in lines) == 1
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
+
+
+@pytest.mark.req("OAP-198", "OAP-215")
+def test_one_that_is_stopped_has_judged_nothing_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Exit code 3, and the endpoint is gone before the command is."""
+    pid = tmp_path / "pid"
+    os.mkfifo(pid)
+    words = ["--command", f"sh -c 'echo $$ > {pid}; exec sleep 3600'"]
+    command = [sys.executable, "-m", "sayso", "conformance", *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    endpoint = int(pid.read_text())
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert (process.returncode, out, err) == (3, "", "Stopped before it was judged; the endpoint was ended.\n")
+    with pytest.raises(ProcessLookupError):
+        os.kill(endpoint, 0)
 
 
 @pytest.mark.req("OAP-198")

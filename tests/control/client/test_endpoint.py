@@ -23,6 +23,7 @@ from sayso.core.refusal import PeerUnreachable, Refused
 from sayso.sdk import Agent, DisconnectError, OverflowError, Program, ReplayGapError, ServerError  # noqa: A004
 from sayso.sdk import endpoint_program as program
 from tests.control.conftest import Trace
+from tests.control.houses import watched
 from tests.control.hub.test_units import types
 
 pytestmark = pytest.mark.anyio
@@ -88,7 +89,7 @@ async def test_a_run_is_read_twice_by_its_replay(tmp_path: Path) -> None:
 async def test_a_reader_that_comes_late_gets_every_event_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More was told than is kept here; what was given up is replayed when the reader comes that far."""
     monkeypatch.setattr(pipe, "KEPT", 8)
-    async with memory(tmp_path) as agent:
+    async with watched(), memory(tmp_path) as agent:
         session = await agent.start()
         run_id = str((await session.submit("script: stream")).run_id)
         while (await session.state()).status != "idle":
@@ -156,7 +157,7 @@ async def test_an_endpoint_that_is_killed_fails_what_waits_once(tmp_path: Path) 
 )
 async def test_an_endpoint_that_breaks_the_framing_is_ended(code: str, refusal: str) -> None:
     """B05: one typed failure for everything that waits, and nothing hangs."""
-    async with child(code) as agent:
+    async with watched(), child(code, budget=600) as agent:
         with pytest.raises(ServerError) as broken:
             await agent.capabilities()
         with pytest.raises(ServerError):
@@ -167,7 +168,7 @@ async def test_an_endpoint_that_breaks_the_framing_is_ended(code: str, refusal: 
 @pytest.mark.req("OAP-129")
 async def test_an_answer_has_a_budget_that_other_lines_do_not_renew() -> None:
     """An endpoint that talks without answering is unreachable all the same."""
-    noise = "import time\nfor n in range(2000):\n    print(%r %% (n + 9, '\"nobody\"'), flush=True); time.sleep(0.01)\n"
+    noise = "import time\nfor n in range(300):\n    print(%r %% (n + 9, '\"nobody\"'), flush=True); time.sleep(0.01)\n"
     async with child(noise % HELLO, budget=0.2) as agent:
         with pytest.raises(PeerUnreachable) as late:
             await agent.capabilities()

@@ -15,6 +15,7 @@ from sayso.control.conformance.runner import run_conformance
 from sayso.core.ids import SystemIds
 from sayso.net.child import Patience, Program
 from sayso.testing.broken_endpoints import BROKEN
+from sayso.testing.honest_endpoints import HONEST
 
 AT_ONCE = 8
 SILENT = ("did not come", "did not end")
@@ -66,6 +67,12 @@ def test_a_broken_endpoint_fails_by_the_check_of_its_fault(kind: str, reports: d
     assert broken.word in result.detail
 
 
+UNOFFERED = {
+    "queue": "`session.message.delivery.queue` is not advertised",
+    "steer": "`session.message.delivery.steer` is not advertised",
+}
+
+
 @pytest.mark.req("OAP-004", "OAP-036", "OAP-198")
 @pytest.mark.parametrize("kind", ["honest"])
 def test_an_honest_endpoint_that_is_not_ours_conforms(kind: str, reports: dict[str, ConformanceReport]) -> None:
@@ -75,10 +82,31 @@ def test_an_honest_endpoint_that_is_not_ours_conforms(kind: str, reports: dict[s
     assert report.conforms, write_text(report)
     units = "+permissions+user-input+run-controls+models"
     assert report.claim == f"open-agent-protocol.agent-control-core/0.1-executable{units}"
-    assert skipped == {
-        "queue": "`session.message.delivery.queue` is not advertised",
-        "steer": "`session.message.delivery.steer` is not advertised",
-    }
+    assert skipped == UNOFFERED
+
+
+UNASKED = ("permission", "user_input", "wrong_responder", "second_answer", "state_live", "decline", "no_invented_end")
+SKIPS: dict[str, tuple[str, ...]] = {
+    "forgetful": (),
+    "without_replay": ("replay", "replay_refusals"),
+    "without_gates": UNASKED,
+    "without_model_server": UNASKED,
+    "fails_before_it_starts": UNASKED,
+    "without_cancel": (),
+    "overtaken": (),
+    "talkative": (),
+}
+
+
+@pytest.mark.req("OAP-011", "OAP-128", "OAP-198", "OAP-199")
+@pytest.mark.parametrize("kind", sorted(SKIPS))
+def test_an_endpoint_that_does_it_differently_conforms_too(kind: str, reports: dict[str, ConformanceReport]) -> None:
+    """A short memory, no replay, no gates, no model server, no cancel, another order: each is a right, and no fault."""
+    report = reports[kind]
+    assert report.conforms, write_text(report)
+    skipped = {result.name for result in report.checks if result.outcome is Outcome.SKIP}
+    assert skipped == {*SKIPS[kind], *UNOFFERED}
+    assert set(SKIPS) | {"honest"} == set(HONEST)
 
 
 def test_there_are_more_kinds_than_checks_could_miss_by_luck() -> None:

@@ -97,14 +97,12 @@ async def test_a_budget_is_not_renewed_by_what_nobody_asked_for() -> None:
     assert host.seen.runs["r"]
 
 
+@pytest.mark.req("OAP-129", "OAP-199")
 async def test_what_has_come_counts_though_the_budget_is_spent() -> None:
-    """An answer that lies there is an answer, however late it is looked at."""
-    wire = Wire()
-    async with hosting(wire, 0.0) as host:
-        wire.give(answers("a", "q"))
-        await anyio.wait_all_tasks_blocked()
-        arrival = await host.answer("q", "capabilities.request")
-    assert arrival.value["id"] == "a"
+    """What came in the moment the budget ran out is an answer, however late it is looked at."""
+    found = iter([None, "an answer"])
+    async with hosting(Wire(), 0.0) as host:
+        assert await host.until(lambda: next(found), "an answer") == "an answer"
 
 
 async def test_an_end_ends_every_wait() -> None:
@@ -157,3 +155,27 @@ async def test_a_line_of_no_kind_is_kept_as_a_stray(line: bytes) -> None:
     (stray,) = host.seen.strays
     assert stray.isprintable()
     assert host.trace == []
+
+
+@pytest.mark.req("OAP-129", "OAP-199")
+async def test_a_flood_is_given_up() -> None:
+    """What one connection may bring is bounded, and whoever waits is told that nothing more is read."""
+    wire = Wire()
+    async with hosting(wire, 3600, most_lines=10) as host:
+        wire.give(*(event(f"e{number}", number) for number in range(1, 12)))
+        with pytest.raises(Gone, match="ended before"):
+            await host.ask(asks("q"))
+    assert host.seen.strays[0].startswith("it floods: 11 lines came")
+
+
+@pytest.mark.req("OAP-129", "OAP-199")
+async def test_writing_is_inside_the_budget() -> None:
+    """An endpoint that takes nothing cannot hold the host at a full pipe."""
+
+    class Full(Wire):
+        async def send(self, line: bytes) -> None:
+            await anyio.sleep_forever()
+
+    async with hosting(Full(), 0.05) as host:
+        with pytest.raises(Silent, match="did not take a line"):
+            await host.ask(asks("q"))

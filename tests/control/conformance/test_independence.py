@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 from sayso.control import conformance
-from sayso.testing import broken_endpoints, toy_endpoint
+from sayso.testing import breaking, broken_endpoints, honest_endpoints, toy_endpoint
 
 JUDGED = ("hub", "endpoint", "adapters", "loop", "provider", "client")
 
@@ -30,7 +30,8 @@ def test_conformance_imports_nothing_it_judges() -> None:
 
 def test_the_broken_endpoints_share_nothing_with_ours() -> None:
     """They read strict JSON with our reader, and everything else is their own."""
-    ours = set()
-    for module in (broken_endpoints, toy_endpoint):
-        ours |= {name for name in imports(Path(str(module.__file__))) if name.startswith("sayso.")}
-    assert ours == {"sayso.core", "sayso.core.refusal", "sayso.testing.toy_endpoint"}
+    modules = (broken_endpoints, breaking, *broken_endpoints.KINDS, honest_endpoints, toy_endpoint)
+    ours = {name for module in modules for name in imports(Path(str(module.__file__))) if name.startswith("sayso.")}
+    assert {name for name in ours if not name.startswith("sayso.testing")} == {"sayso.core", "sayso.core.refusal"}
+    named = {str(module.__name__) for module in modules} | {"sayso.testing"}
+    assert {name for name in ours if name.startswith("sayso.testing")} <= named

@@ -13,6 +13,7 @@ import pytest
 from sayso.control.adapters.reference.adapter import MemoryAdapter
 from sayso.control.client.local import LocalClient
 from sayso.control.client.requests import cancel_request, open_request, submit_request
+from sayso.control.hub import hub as hub_module
 from sayso.control.hub.hub import Hub
 from sayso.control.hub.registry import Registry
 from sayso.control.protocol.envelope import Envelope
@@ -430,3 +431,23 @@ async def test_an_open_that_was_taken_back_leaves_no_record() -> None:
         adapter.native_id = native_id  # type: ignore[method-assign]
         listed, page = await opened.sessions(), await opened.history()
     assert (code(response), listed, page.sessions) == ("open_failed", [], ())
+
+
+@pytest.mark.req("OAP-100")
+async def test_an_adapter_that_never_closes_does_not_keep_the_hub(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the window is over its run is failed for it, its readers end, and the hub with them."""
+    monkeypatch.setattr(hub_module, "_SWEEP_SECONDS", 0.1)
+    got: list[str] = []
+    adapter = ScriptedAdapter([start(), anyio.sleep_forever])
+    async with watched(), anyio.create_task_group() as tasks, session(adapter, trace) as (opened, peer):
+        peer.close = anyio.sleep_forever  # type: ignore[method-assign]
+        await opened.session("s1").submit(submit_request(IDS, "s1", "go", "auto"))
+
+        async def read() -> None:
+            got.extend([envelope.type async for envelope in opened.subscribe("s1", run_id="r1", after=0)])
+
+        tasks.start_soon(read)
+        await anyio.wait_all_tasks_blocked()
+    assert got == ["run.started", "run.failed"]

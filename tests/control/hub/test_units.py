@@ -9,8 +9,10 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
+import msgspec
 import pytest
 
+from sayso.adapters import Descriptor
 from sayso.client import Client, ServerError, Session
 from sayso.control.adapters.reference.adapter import MemoryAdapter
 from sayso.control.client.local import LocalClient
@@ -329,10 +331,34 @@ async def test_a_provider_is_attached_by_the_settings_route(trace: Trace) -> Non
     assert len(after) > len(before)
 
 
+class Degraded(MemoryAdapter):
+    """Lists its models and tools as an approximation, and says so."""
+
+    async def probe(self) -> Descriptor:
+        found = await super().probe()
+        features = dict(found.capabilities.features or {})
+        for key in ("models.list", "action.tools.list"):
+            features[key] = msgspec.structs.replace(features[key], level="degraded")
+        return Descriptor("degraded-1", msgspec.structs.replace(found.capabilities, features=features))
+
+
 @pytest.mark.req("OAP-069", "OAP-108")
-async def test_catalogs_take_the_leave_for_a_degraded_one_over_every_client(trace: Trace) -> None:
-    """Named by route, op and method alike; leave that is not needed changes nothing."""
-    async with served(trace) as client:
-        session = await client.start("memory")
-        assert await session.models(allow_degraded=["models.list"]) == await session.models()
-        assert await session.tools(allow_degraded=["action.tools.list"]) == await session.tools()
+async def test_a_degraded_catalog_needs_its_leave_over_a_socket_and_in_process() -> None:
+    """Each client's method and each route can carry it; without it the refusal names the feature."""
+    ids = CountingIds()
+    adapter = Degraded(clock=ManualClock(NOON), ids=ids)
+    async with (
+        watched(),
+        Hub(Registry({"memory": adapter}), clock=ManualClock(NOON), ids=ids) as hub,
+        serving_hub(hub, ids, port=0) as address,
+        Client(address.url) as far,
+        LocalClient(hub) as near,
+    ):
+        for client in (far, near):
+            session = await client.start("memory")
+            assert await session.models(allow_degraded=["models.list"])
+            assert await session.tools(allow_degraded=["action.tools.list"])
+            for asked, key in ((session.models(), "models.list"), (session.tools(), "action.tools.list")):
+                with pytest.raises(ServerError) as refused:
+                    await asked
+                assert (refused.value.code, refused.value.details["feature"]) == ("capability_degraded", key)

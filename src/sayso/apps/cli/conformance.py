@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sayso.apps.cli.main import DONE, REFUSED
+from sayso.apps.cli.main import DONE, NOT_STARTED, REFUSED
 from sayso.apps.cli.version import version_option
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _OURS = "sayso serve agent --backend memory --stdio"
 
 
 @click.command(
-    epilog="Exit codes: 0 conforms, 1 a check failed, 2 called wrongly, 3 could not be started. "
+    epilog="Exit codes: 0 conforms, 1 a check failed, 2 called wrongly, 3 could not be started or judged. "
     "The endpoint is started with the whole environment, and its permissions are granted."
 )
 @click.option("--command", "-command", "command", metavar="CMD", help=f"The endpoint to start. [default: {_OURS}]")
@@ -58,11 +58,15 @@ def conformance(command: str | None, form: str, model: str | None, timeout: int)
     Discovery, a session, a run with its gates, replay, state, stale revisions, cancel, each advertised unit, and the
     exit codes. What was sent and came is judged by the validator of `sayso validate`.
     """
-    from sayso.apps.cli.running import run_until_stopped
+    from sayso.apps.cli.running import Stopped, run_until_stopped
     from sayso.control.conformance.report import write_json, write_text
 
     program, name = _program(command)
-    report = run_until_stopped(lambda: _drive(program, name, model, timeout / 1000))
+    try:
+        report = run_until_stopped(lambda: _drive(program, name, model, timeout / 1000))
+    except Stopped:
+        click.echo("Stopped before it was judged; the endpoint was ended.", err=True)
+        return NOT_STARTED
     click.echo(write_json(report) if form == "json" else write_text(report), nl=form == "json")
     return DONE if report.conforms else REFUSED
 

@@ -15,7 +15,7 @@ from sayso.apps.cli.options import home_option, world_option
 if TYPE_CHECKING:
     import anyio
 
-    from sayso.apps.serving import Served, Wanted
+    from sayso.apps.offering import Served, Wanted
     from sayso.control.hub.bindings.stdio import StdioEnd
     from sayso.control.hub.hub import Hub
     from sayso.net.ownpipes import LineInput, LineOutput
@@ -69,7 +69,7 @@ def serve(
     needs a document signed with your key. Ends with Ctrl-C, SIGTERM, or the end of input.
     """
     from sayso.apps.cli.logs import log_to_stderr
-    from sayso.apps.serving import Wanted
+    from sayso.apps.offering import Wanted
 
     log_to_stderr()
     if role is None:
@@ -156,7 +156,7 @@ def _run(serving: Callable[..., Awaitable[int]], *arguments: object) -> int:
 
 
 async def _hub_over_http(stop: anyio.Event, wanted: Wanted, history: Path, address: tuple[str, int]) -> int:
-    from sayso.apps.serving import open_offer
+    from sayso.apps.offering import open_offer
     from sayso.control.hub.bindings.http import is_loopback, serving_hub
 
     host, port = address
@@ -178,7 +178,7 @@ async def _hub_over_http(stop: anyio.Event, wanted: Wanted, history: Path, addre
 
 
 async def _hub_over_stdio(stop: anyio.Event, wanted: Wanted, history: Path) -> int:
-    from sayso.apps.serving import open_offer
+    from sayso.apps.offering import open_offer
     from sayso.control.hub.bindings.stdio import HubOverStdio
 
     output_descriptor = _own_output()
@@ -191,7 +191,7 @@ async def _hub_over_stdio(stop: anyio.Event, wanted: Wanted, history: Path) -> i
 
 
 async def _endpoint(stop: anyio.Event, wanted: Wanted) -> int:
-    from sayso.apps.serving import open_offer
+    from sayso.apps.offering import open_offer
     from sayso.control.endpoint.endpoint import EndpointOverStdio
     from sayso.control.hub.hub import Hub
 

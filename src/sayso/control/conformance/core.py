@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sayso.control.conformance.checks import Failed, Skipped
-from sayso.control.conformance.driving import Provoking, drive, is_terminal, is_waiting
+from sayso.control.conformance.driving import Declining, Provoking, drive, is_terminal, is_waiting
 from sayso.control.conformance.talk import PARTICIPANT, Talk, refused_as
 from sayso.control.protocol.envelope import AGENT_PROFILE, VERSION
 from sayso.control.protocol.payloads.error import ErrorResponse
@@ -12,12 +12,14 @@ __all__ = (
     "cancel",
     "cancel_late",
     "capabilities",
+    "decline",
     "discovery_ignores_pins",
     "initialize",
     "open_session",
     "run_ends",
     "stale_revision",
     "state",
+    "state_live",
     "submit",
     "unadvertised_delivery",
 )
@@ -96,6 +98,19 @@ async def state(talk: Talk) -> str | None:
     return None
 
 
+async def state_live(talk: Talk) -> str | None:
+    """The state of a session whose run waits for somebody names that run, and lists it first."""
+    run, _ = await talk.admit(talk.submission())
+    if is_terminal(await drive(talk, run, until=is_waiting)):
+        raise Skipped("the run ended before anybody could look")
+    found = (await talk.asked_for(talk.request("session.state.request", {"session_id": talk.session_id}))).payload
+    await drive(talk, run)
+    listed = [each.run_id for each in found.active_runs or ()] or [found.active_run_id]
+    if (found.active_run_id, listed) != (run.id, [run.id]):
+        raise Failed(f"run `{run.id}` waits, and the state names {found.active_run_id!r} and lists {listed}")
+    return f"`{found.status}`"
+
+
 async def stale_revision(talk: Talk) -> str | None:
     """A request for another revision is refused, with both revisions."""
     request = {**talk.submission(), "capability_revision": STALE}
@@ -151,6 +166,19 @@ async def cancel(talk: Talk) -> str | None:
     if ended.type == "run.cancelled" and ended.place < answer.place:
         raise Failed("`run.cancelled` came before the answer to the cancel it confirms")
     return f"accepted, then `{ended.type}`"
+
+
+async def decline(talk: Talk) -> str | None:
+    """A question that allows it is cancelled instead of answered, and the run comes to its end all the same."""
+    talk.need("user_input")
+    run, _ = await talk.admit(talk.submission())
+    gates = Declining()
+    ended = await drive(talk, run, gates)
+    if faults := talk.faults.get("decline"):
+        raise Failed("; ".join(faults))
+    if not gates.declined:
+        raise Skipped("no question of the run allows it")
+    return f"{gates.declined} declined, then `{ended.type}`"
 
 
 async def unadvertised_delivery(talk: Talk) -> str | None:

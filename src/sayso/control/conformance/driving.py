@@ -19,7 +19,7 @@ from sayso.control.protocol.payloads.error import ErrorResponse
 from sayso.control.protocol.payloads.interaction import UserInputRequested, UserQuestion
 from sayso.control.protocol.signals import TERMINALS
 
-__all__ = ("Answering", "Provoking", "drive", "is_terminal", "is_waiting")
+__all__ = ("Answering", "Declining", "Provoking", "drive", "is_terminal", "is_waiting")
 
 
 class Answering:
@@ -41,6 +41,22 @@ class Answering:
         arrival = await talk.host.ask(request)
         if not _is_taken(arrival):
             talk.note(check, f"the declared responder's answer was refused: {_refusal(arrival)}")
+
+
+class Declining(Answering):
+    """The same, and questions that allow it are not answered but cancelled; `declined` counts them."""
+
+    def __init__(self) -> None:
+        self.declined = 0
+
+    async def meet(self, talk: Talk, arrival: Arrival) -> None:
+        asked = arrival.envelope.payload if arrival.envelope is not None else None
+        if not isinstance(asked, UserInputRequested) or asked.allow_cancel is not True:
+            await super().meet(talk, arrival)
+            return
+        self.declined += 1
+        payload = {**_scope(asked), "responded_by": asked.responded_by}
+        await self.answer(talk, "decline", talk.request("user.input.cancel.request", payload, is_pinned=False))
 
 
 class Provoking(Answering):

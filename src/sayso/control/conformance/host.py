@@ -2,7 +2,8 @@
 
 Everything that came is kept: the trace the validator will judge, in the order in which it was sent and seen; answers by
 the request they name; each run's events in order. Left out of the trace are requests that are wrong on purpose with
-their answers, and events that came again because they were asked for again (OAP-199).
+their answers, and events that came again because they were asked for again (OAP-199). No order is promised between an
+answer and events (OAP-011): what came of a run before the answer that admits it stands behind that answer.
 
 A wait has one budget, absolute from when it began; what has come by then counts, whenever it is looked at (OAP-129).
 Writing is inside the budget too. What comes is bounded: an endpoint that floods is given up.
@@ -31,6 +32,7 @@ MOST_BYTES = 256 * 1024 * 1024
 """What one connection may bring; no script needs a hundredth."""
 
 Value = Mapping[str, Any]
+_ADMITTING = ("session.message.submit.request", "session.compact.request", "session.open.request")
 T = TypeVar("T")
 
 
@@ -72,14 +74,18 @@ class Seen:
 class HostEnd:
     """Speaks over `port`. Use `hosting`."""
 
-    def __init__(self, port: Port, budget: float) -> None:
+    def __init__(self, port: Port, budget: float, most_lines: int = MOST_LINES) -> None:
         self.port = port
         self.budget = budget
         self.trace: list[bytes] = []
         self.seen = Seen()
         self.is_over = False
+        self._most_lines = most_lines
         self._faults: set[str] = set()
         self._again: dict[str, list[Value]] = {}
+        self._admitting: set[str] = set()
+        self._admitted: set[str] = set()
+        self._early: dict[str, list[bytes]] = {}
         self._count = 0
         self._size = 0
         self._moved = anyio.Event()
@@ -93,6 +99,8 @@ class HostEnd:
             self._faults.add(str(request["id"]))
         else:
             self.trace.append(line)
+            if request.get("type") in _ADMITTING:
+                self._admitting.add(str(request["id"]))
         await self.write(line)
 
     async def write(self, line: bytes) -> None:
@@ -133,7 +141,8 @@ class HostEnd:
         """The same without a budget of its own: for whoever has one around it."""
         while (value := found()) is None:
             if self.is_over:
-                raise Gone(f"it ended before {what} came")
+                words = self.port.last_words.strip().splitlines()[-1:]
+                raise Gone(f"it ended before {what} came{f': {words[0][:200]!r}' if words else ''}")
             await self._moved.wait()
         return value
 
@@ -156,7 +165,7 @@ class HostEnd:
                 self._take(line)
                 self._tell()
                 await anyio.lowlevel.checkpoint()
-                if self._count > MOST_LINES or self._size > MOST_BYTES:
+                if self._count > self._most_lines or self._size > MOST_BYTES:
                     self.seen.strays.append(f"it floods: {self._count} lines came, {self._size} bytes")
                     break
         finally:
@@ -197,15 +206,35 @@ class HostEnd:
             self.seen.answers.setdefault(name, []).append(arrival)
             if name not in self._faults:
                 self.trace.append(line)
+                self._admitting.discard(name)
+                self._admit(value.get("payload"))
             return
         if isinstance(run_id, str) and run_id in self._again:
             self._again[run_id].append(value)
             return
-        self.trace.append(line)
+        if isinstance(run_id, str) and run_id not in self._admitted and self._admitting:
+            self._early.setdefault(run_id, []).append(line)
+        else:
+            self.trace.append(line)
         if isinstance(run_id, str):
             self.seen.runs.setdefault(run_id, []).append(arrival)
         elif arrival.type.startswith("auth.") and arrival.envelope is not None:
             self.seen.flows.setdefault(arrival.payload.flow_id, []).append(arrival)
+
+    def _admit(self, payload: object) -> None:
+        """The runs an answer names, and what came of them before it."""
+        if not isinstance(payload, Mapping):
+            return
+        listed = payload.get("active_runs")
+        rows = [payload, *(listed if isinstance(listed, list) else [])]
+        for run_id in [row.get("run_id") for row in rows if isinstance(row, Mapping)]:
+            if isinstance(run_id, str):
+                self._admitted.add(run_id)
+                self.trace += self._early.pop(run_id, [])
+
+    def whole(self) -> list[bytes]:
+        """The trace, with what came of runs that no answer ever admitted."""
+        return [*self.trace, *(line for lines in self._early.values() for line in lines)]
 
     def surplus(self) -> list[str]:
         """Requests wrong on purpose that were answered more than once; the trace shows all others."""
@@ -217,9 +246,9 @@ class HostEnd:
 
 
 @asynccontextmanager
-async def hosting(port: Port, budget: float) -> AsyncIterator[HostEnd]:
+async def hosting(port: Port, budget: float, most_lines: int = MOST_LINES) -> AsyncIterator[HostEnd]:
     """A host that reads for as long as the block runs."""
-    host = HostEnd(port, budget)
+    host = HostEnd(port, budget, most_lines)
     failure: Exception | None = None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(host.read)

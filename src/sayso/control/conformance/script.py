@@ -60,10 +60,12 @@ def script(launcher: Launcher) -> tuple[Check, ...]:
         Check("unknown_type", "a type nobody knows is refused under its id", robust.unknown_type, _SESSION),
         Check("broken_payload", "a broken payload is refused under its id", robust.broken_payload, _SESSION),
         Check("state", "the state is true, and repeats the pin", core.state, _RUN),
+        Check("state_live", "the state names the run that waits", core.state_live, _RUN),
         Check("stale_revision", "a stale pin is refused, with both revisions", core.stale_revision, _SESSION),
         Check("discovery", "discovery ignores a stale pin", core.discovery_ignores_pins, ("capabilities",)),
         Check("cancel_late", "a cancel of a run that ended is refused", core.cancel_late, _RUN),
         Check("cancel", "a run is cancelled, its answer first; or it says that it cannot be", core.cancel, _RUN),
+        Check("decline", "a question that allows it is cancelled", core.decline, _RUN),
         Check("delivery", "a delivery that is not advertised is refused by name", core.unadvertised_delivery, _SESSION),
         Check("run_controls", "run controls: executed, or refused by key", units.run_controls, _RUN),
         Check("model_selection", "a listed model is taken, another is not found", units.unlisted_model, _RUN),
@@ -114,7 +116,7 @@ async def _trace(talk: Talk) -> str | None:
         raise Skipped("nothing was sent")
     if twice := talk.host.surplus():
         raise Failed(f"request `{twice[0]}` was answered more than once")
-    report = judge(b"\n".join(talk.host.trace))
+    report = judge(b"\n".join(talk.host.whole()))
     if not report.valid:
         said = "; ".join(f"{each.code} at envelope {each.index}: {each.message}" for each in report.diagnostics[:5])
         more = len(report.diagnostics) + report.left_out - 5

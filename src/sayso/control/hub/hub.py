@@ -110,7 +110,6 @@ class Hub:
                 for session in tuple(self._sessions.values()):
                     closing.start_soon(self._close, session)
         for session in self._sessions.values():
-            session.finish()
             self._closed[session.id] = _listed(session, status="closed")
         self._sessions.clear()
 

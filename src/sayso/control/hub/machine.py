@@ -114,7 +114,7 @@ class Ending(Enum):
 
 
 @dataclass(slots=True)
-class Hold:
+class SteerHold:
     """From which index of the journal on an unanswered steer keeps events back. Once it was answered, those of `run_id`
     up to `upto` go on.
     """
@@ -189,7 +189,7 @@ class HubSessionMachine:
     current: str | None = None
     """The run that was admitted last."""
     claims: set[str] = field(default_factory=set)
-    withheld: dict[str, Hold] = field(default_factory=dict)
+    withheld: dict[str, SteerHold] = field(default_factory=dict)
     """By the request of each steer whose answer is not out."""
     subscriptions: dict[str, Subscription] = field(default_factory=dict)
 
@@ -290,7 +290,7 @@ def _tell_session(machine: HubSessionMachine, command: TellSession) -> list[Effe
 
 def _withhold(machine: HubSessionMachine, command: Withhold) -> list[Effect]:
     """Readers get nothing that is told from now on."""
-    machine.withheld[command.request_id] = Hold(machine.journal.end)
+    machine.withheld[command.request_id] = SteerHold(machine.journal.end)
     return []
 
 

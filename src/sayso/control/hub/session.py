@@ -357,8 +357,10 @@ class HubSession(SessionReaders):
         loss = Loss("adapter_failed", "the adapter's stream ended before its run did")
         try:
             async for envelope in self.adapter.events(run_id):
-                if isinstance(envelope, Envelope):
-                    await self._turn(run_id, envelope)
+                if isinstance(envelope, Envelope) and (awaited := self._awaited(run_id, envelope)):
+                    with anyio.move_on_after(self._patience):
+                        for event in awaited:
+                            await event.wait()
                 if self._is_over(run_id):
                     continue
                 if (fault := self._tell(run_id, envelope)) is not None:
@@ -376,23 +378,19 @@ class HubSession(SessionReaders):
             self._settle(run_id, loss)
         self._pumps.pop(run_id).set()
 
-    async def _turn(self, run_id: str, envelope: Envelope[Wire]) -> None:
-        """Until this event may come: the answer to a cancel before the `run.cancelled` it caused (OAP-011), the answer
-        to a steer before it was applied or dropped (OAP-096), and a run's start behind the end of the run before it.
+    def _awaited(self, run_id: str, envelope: Envelope[Wire]) -> list[anyio.Event]:
+        """What comes before this event: the answer to a cancel before the `run.cancelled` it caused (OAP-011), the
+        answer to a steer before it was applied or dropped (OAP-096), the end of a run before the start of the next.
         """
-        awaited: list[anyio.Event] = []
         if envelope.type == "run.cancelled":
-            exchanges = self._exchanges.values()
-            awaited = [each.done for each in exchanges if each.cancels(run_id)]
-        elif isinstance(envelope.payload, (RunSteerApplied, RunSteerDropped)):
+            return [each.done for each in self._exchanges.values() if each.cancels(run_id)]
+        if isinstance(envelope.payload, (RunSteerApplied, RunSteerDropped)):
             exchange = self._exchanges.get(envelope.payload.request_id)
-            awaited = [] if exchange is None else [exchange.done]
-        elif envelope.type == "run.started":
+            return [] if exchange is None else [exchange.done]
+        if envelope.type == "run.started" and run_id in self._machine.live_runs:
             earlier = takewhile(lambda name: name != run_id, self._machine.live_runs)
-            awaited = [self._ends[name] for name in earlier if name in self._ends]
-        with anyio.move_on_after(self._patience):
-            for event in awaited:
-                await event.wait()
+            return [self._ends[name] for name in earlier if name in self._ends]
+        return []
 
     def _is_over(self, run_id: str) -> bool:
         return self._machine.run(run_id).state in ENDED
