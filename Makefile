@@ -37,6 +37,7 @@ bench: $(READY)  ## measure the product beside its floor
 	@$(BIN)/python -m bench $(BENCH)
 
 docs: $(READY)  ## print tables, help texts and examples into the documents
+	@$(BIN)/python -m docs.schemas
 	@$(BIN)/python -m docs.build
 
 install: $(READY)  ## put sayso into ~/.local/bin

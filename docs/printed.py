@@ -14,22 +14,38 @@ from pathlib import Path
 from typing import Any
 
 import sayso
+from sayso.apps.checks.modules import PUBLIC, public_names
 from sayso.apps.cli.main import COMMANDS
+from sayso.control.adapters.reference import logins as reference_logins
+from sayso.control.adapters.reference import machine as reference_run
+from sayso.control.conformance.child import ChildLauncher
+from sayso.control.conformance.script import script
 from sayso.control.hub import machine as hub_session
 from sayso.control.loop import machine as loop_run
-from sayso.control.protocol import machine as protocol
+from sayso.control.protocol.codes import CODES
+from sayso.control.protocol.features import FEATURES
+from sayso.control.protocol.machine import calls, compactions, gates, handed, logins, runs, steers
 from sayso.control.provider import machine as inference
+from sayso.control.validator.diagnostics import DIAGNOSTICS
 from sayso.ledger.rules.kinds import KINDS
+from sayso.net.child import Program
 from sayso.scheduling.rules import booking, change, hold, waitlist
 from sayso.scheduling.tools.printed import PRINTED as SCHEDULING
+from sayso.testing.broken_endpoints import BROKEN
 from sayso.testing.coverage import Requirement, read_requirements, written
 
 MACHINES: tuple[tuple[str, Any, Mapping[Any, Any]], ...] = (
-    ("Run (Open Agent Protocol)", protocol, protocol.RUN_TABLE),
-    ("Tool call of a run", protocol, protocol.CALL_TABLE),
-    ("Question of a run", protocol, protocol.GATE_TABLE),
+    ("Run (Open Agent Protocol)", runs, runs.RUN_TABLE),
+    ("Tool call of a run", calls, calls.CALL_TABLE),
+    ("Tool call that the control layer runs", handed, handed.HANDED_TABLE),
+    ("Question of a run", gates, gates.GATE_TABLE),
+    ("Steer into a run", steers, steers.STEER_TABLE),
+    ("Compaction inside a run", compactions, compactions.COMPACTION_TABLE),
+    ("Login flow", logins, logins.LOGIN_TABLE),
     ("Session at the hub", hub_session, hub_session.TABLE),
     ("Run in our own loop", loop_run, loop_run.TABLE),
+    ("Run of the reference adapter", reference_run, reference_run.TABLE),
+    ("Login flow of the reference adapter", reference_logins, reference_logins.TABLE),
     ("Inference (model provider)", inference, inference.TABLE),
     ("Hold", hold, hold.TABLE),
     ("Booking", booking, booking.TABLE),
@@ -97,6 +113,50 @@ def help_texts() -> str:
     return "\n".join(parts)
 
 
+def diagnostics() -> str:
+    """Every code a trace or a pack can get."""
+    rows = "\n".join(f"| `{kind.code}` | {kind.phase.value} | {kind.meaning} |" for kind in DIAGNOSTICS.values())
+    return f"| code | phase | means |\n|---|---|---|\n{rows}\n"
+
+
+def checks() -> str:
+    """Every check of `sayso conformance`, in its order."""
+    rows = script(ChildLauncher(Program(command=["none"], environment={})))
+    lines = "\n".join(f"| `{row.name}` | {row.meaning} |" for row in rows)
+    return f"| check | passes when |\n|---|---|\n{lines}\n"
+
+
+def broken_endpoints() -> str:
+    """Every deliberately broken endpoint, and the check that finds it."""
+    kinds = sorted(BROKEN.items())
+    rows = "\n".join(f"| `{name}` | {inspect.getdoc(kind.endpoint)} | `{kind.check}` |" for name, kind in kinds)
+    return f"| endpoint | what it breaks | fails |\n|---|---|---|\n{rows}\n"
+
+
+def capability_keys() -> str:
+    """Every capability key."""
+    rows = "\n".join(f"| `{feature.key}` | {feature.promise} |" for feature in FEATURES.values())
+    return f"| key | promises |\n|---|---|\n{rows}\n"
+
+
+def error_codes() -> str:
+    """Every code an `error.response`, or a run's error, may have."""
+    rows = "\n".join(
+        f"| `{code.name}` | {code.status} | {'yes' if code.retriable else ''} | {code.meaning} |"
+        for code in CODES.values()
+    )
+    return f"| code | HTTP | again? | means |\n|---|---|---|---|\n{rows}\n"
+
+
+def public_modules() -> str:
+    """Every public module and its names."""
+    parts = []
+    for name, meaning in PUBLIC.items():
+        names = ", ".join(f"`{each}`" for each in sorted(public_names(name)))
+        parts.append(f"**`sayso.{name}`**: {meaning}.\n{names}\n")
+    return "\n".join(parts)
+
+
 @cache
 def _requirements() -> list[Requirement]:
     return read_requirements(Path(__file__).resolve().parents[1])
@@ -105,6 +165,12 @@ def _requirements() -> list[Requirement]:
 PRINTED: dict[str, Callable[[], str]] = {
     "machines": machines,
     "receipt-kinds": kinds,
+    "diagnostics": diagnostics,
+    "conformance-checks": checks,
+    "broken-endpoints": broken_endpoints,
+    "capability-keys": capability_keys,
+    "error-codes": error_codes,
+    "public-modules": public_modules,
     "help": help_texts,
     "coverage-scheduling": lambda: written(_requirements(), "SCH"),
     "coverage-control": lambda: written(_requirements(), "OAP"),

@@ -19,6 +19,7 @@ from sayso.control.protocol.conversation import Conversation, Diagnostic
 from sayso.control.protocol.envelope import Envelope, write_envelope
 from sayso.control.protocol.machine import conclude, step
 from sayso.control.protocol.payloads.scalars import Wire
+from sayso.control.validator.judging import judge
 
 
 @cache
@@ -78,6 +79,9 @@ class Trace:
         self._judged = len(self.envelopes)
         faults += conclude(self._state) if is_over and not self.is_partial else ()
         assert faults == []
+        if is_over and not self.is_partial and self.envelopes:
+            report = judge(b"\n".join(map(write_envelope, self.envelopes)))
+            assert report.diagnostics == ()
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import anyio
+
 from sayso.control.adapters.own_loop import OwnLoop
 from sayso.control.client.local import LocalClient
 from sayso.control.client.run import Answered, RunOutcome, run_to_terminal
@@ -21,6 +23,7 @@ from sayso.core.ids import CountingIds
 from sayso.testing.provider import ScriptedProvider, Turn
 from sayso.testing.tools import Act, ScriptedTools
 
+PATIENCE = 30
 NOON = datetime(2026, 10, 13, 16, tzinfo=UTC)
 
 
@@ -51,6 +54,13 @@ class House:
 
         outcome = await run_to_terminal(self.client, self.session_id, said, reply, watch)
         return outcome, types
+
+
+@asynccontextmanager
+async def watched() -> AsyncIterator[None]:
+    """A wait that never ends fails."""
+    with anyio.fail_after(PATIENCE):
+        yield
 
 
 @asynccontextmanager

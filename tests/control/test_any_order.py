@@ -96,15 +96,17 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(plan=st.lists(TURNS, min_size=1, max_size=3))
     def submit(self, plan: list[list[Step]]) -> None:
         async def attempt() -> None:
-            # What is so is asked inside the loop: the tasks that were ready have had their turn by now.
-            if any(map(self.is_live, self.runs)):
-                with pytest.raises(PeerRefused) as refused:
-                    await self.house.client.submit(self.house.session_id, "go")
-                assert refused.value.refusal.code == "run_active"
-                return
-            self.plan = list(plan)
-            admitted = await self.house.client.submit(self.house.session_id, "go")
-            self.runs.append(str(admitted.run_id))
+            # What is so is asked inside the loop: the tasks that were ready have had their turn by now. A run that is
+            # live then may end before the adapter hears of this message, and never the other way round.
+            was_live = any(map(self.is_live, self.runs))
+            if not was_live:
+                self.plan = list(plan)
+            code = None
+            try:
+                self.runs.append(str((await self.house.client.submit(self.house.session_id, "go")).run_id))
+            except PeerRefused as refused:
+                code = refused.refusal.code
+            assert code in ((None, "run_active") if was_live else (None,))
 
         self.loop.run(attempt())
 

@@ -58,9 +58,12 @@ Headers: TypeAlias = Mapping[bytes, Sequence[bytes]]
 
 
 class EdgeRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What one server lets through. Hosts are bare names without a port; origins and headers as on the wire."""
+    """What one server lets through. Hosts are bare names without a port; origins and headers as on the wire.
 
-    hosts: frozenset[str]
+    `hosts` None lets every Host through: for a server that was bound to the outside on purpose.
+    """
+
+    hosts: frozenset[str] | None
     body_cap: int
     allow_origins: frozenset[bytes]
     single_headers: frozenset[bytes]
@@ -109,6 +112,8 @@ def _origin(headers: Headers, rules: EdgeRules) -> Rejection | None:
 
 
 def _host(headers: Headers, rules: EdgeRules) -> Rejection | None:
+    if rules.hosts is None:
+        return None
     names = [_host_name(value) for value in headers.get(b"host", ())]
     # An empty list is no host of ours: HTTP/1.0 without Host is refused too.
     if names and all(name in rules.hosts for name in names):
@@ -181,15 +186,13 @@ class Edge:
         self,
         app: ASGIApp,
         *,
-        hosts: Iterable[str],
+        hosts: Iterable[str] | None,
         body_cap: int,
         allow_origins: Iterable[str] = (),
         single_headers: Iterable[str] = SINGLE_HEADERS,
         render: Render = render_error,
     ) -> None:
-        names = frozenset(name.lower() for name in hosts)
-        if not names or any(_host_name(f"[{n}]:0".encode() if ":" in n else n.encode()) != n for n in names):
-            raise Misuse("an edge answers to at least one host, each a bare name without a port")
+        names = None if hosts is None else _bare_names(hosts)
         self._app = app
         self._render = render
         self._rules = EdgeRules(
@@ -221,6 +224,13 @@ class Edge:
             if not (counter.is_over or counter.is_gone):
                 raise
         return _too_large(self._rules.body_cap) if counter.is_over and not counter.has_begun else None
+
+
+def _bare_names(hosts: Iterable[str]) -> frozenset[str]:
+    names = frozenset(name.lower() for name in hosts)
+    if not names or any(_host_name(f"[{n}]:0".encode() if ":" in n else n.encode()) != n for n in names):
+        raise Misuse("an edge answers to at least one host, each a bare name without a port")
+    return names
 
 
 class _Counter:

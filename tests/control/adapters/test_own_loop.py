@@ -36,7 +36,7 @@ async def test_the_revision_moves_with_what_is_advertised() -> None:
 @pytest.mark.req("OAP-018")
 async def test_a_pin_to_another_revision_is_stale_and_names_both() -> None:
     """So that the caller knows what to fetch again."""
-    plain = open_request(CountingIds(), None, None)
+    plain = open_request(CountingIds())
     pinned = Envelope(type=plain.type, id="o1", payload=plain.payload, capability_revision="old")
     async with anyio.create_task_group() as tasks:
         with pytest.raises(Refused) as refused:

@@ -246,7 +246,7 @@ async def test_text_that_is_no_text_is_refused_before_it_is_sent() -> None:
 )
 async def test_a_hub_that_breaks_the_protocol_is_refused(body: bytes, code: str) -> None:
     """Strict on this side too: nothing half read is handed on."""
-    async with _speaking(body) as url, HubClient(url, ids=IDS, first_pause=0.001) as client:
+    async with speaking(body) as url, HubClient(url, ids=IDS, first_pause=0.001) as client:
         with pytest.raises(PeerRefused) as refused:
             await anext(client.events("s1"))
     assert refused.value.refusal.code == code
@@ -261,14 +261,14 @@ async def test_events_out_of_their_order_are_refused(numbers: tuple[int, int]) -
         '"payload":{{"session_id":"s1","run_id":"r1","part":{{"type":"text","text":"x"}}}}}}'
     )
     body = "".join(f"id: {n}\ndata: {delta.format(n, i)}\n\n" for i, n in enumerate(numbers)).encode()
-    async with _speaking(body) as url, HubClient(url, ids=IDS, first_pause=0.001) as client:
+    async with speaking(body) as url, HubClient(url, ids=IDS, first_pause=0.001) as client:
         with pytest.raises(PeerRefused) as refused:
             _ = [envelope async for envelope in client.events("s1", run_id="r1", after=0)]
     assert refused.value.refusal.code == "protocol_violation"
 
 
 @asynccontextmanager
-async def _speaking(body: bytes) -> AsyncIterator[str]:
+async def speaking(body: bytes) -> AsyncIterator[str]:
     """A server that answers every request with this event stream and keeps it open."""
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
     port = listener.extra(anyio.abc.SocketAttribute.local_port)

@@ -7,9 +7,11 @@ from typing import Any
 import anyio
 import pytest
 
+from sayso.control.adapters.reference.adapter import MemoryAdapter
 from sayso.control.client.local import LocalClient
 from sayso.control.client.requests import open_request
-from sayso.control.hub.hub import Hub, SessionListing
+from sayso.control.hub.hub import Hub
+from sayso.control.hub.listings import SessionListing
 from sayso.control.hub.registry import Registry
 from sayso.control.protocol.envelope import Envelope
 from sayso.control.protocol.payloads.capabilities import CapabilitiesResponse
@@ -41,14 +43,14 @@ async def test_an_open_refuses_in_the_order_of_the_specification(trace: Trace) -
     """The adapter exists, the adapter's own refusal, then the id is free."""
     ids, adapter = CountingIds(), ScriptedAdapter()
     async with hub({"peer": adapter}, record=trace.record) as opened:
-        assert code(await opened.open("other", open_request(ids, "s1", None))) == "unknown_adapter"
-        assert code(await opened.open("peer", open_request(ids, "s1", None))) is None
+        assert code(await opened.open("other", open_request(ids, session_id="s1"))) == "unknown_adapter"
+        assert code(await opened.open("peer", open_request(ids, session_id="s1"))) is None
         adapter.refusal = Refused.because("unsupported_feature", "no")
-        assert code(await opened.open("peer", open_request(ids, "s1", None))) == "unsupported_feature"
+        assert code(await opened.open("peer", open_request(ids, session_id="s1"))) == "unsupported_feature"
         adapter.refusal = None
-        assert code(await opened.open("peer", open_request(ids, "s1", None))) == "session_exists"
+        assert code(await opened.open("peer", open_request(ids, session_id="s1"))) == "session_exists"
         assert [session.is_closed for session in adapter.sessions] == [False, True]
-        assert code(await opened.open("peer", open_request(ids, None, None))) is None
+        assert code(await opened.open("peer", open_request(ids))) is None
         assert len(await opened.sessions()) == 2
 
 
@@ -56,7 +58,7 @@ async def test_an_open_refuses_in_the_order_of_the_specification(trace: Trace) -
 async def test_an_open_whose_envelope_and_payload_differ_is_refused() -> None:
     """Before anything is opened."""
     adapter = ScriptedAdapter()
-    request = open_request(CountingIds(), "s1", None)
+    request = open_request(CountingIds(), session_id="s1")
     mixed = Envelope(type=request.type, id="m1", payload=request.payload, session_id="s2")
     async with hub({"peer": adapter}) as opened:
         assert code(await opened.open("peer", mixed)) == "scope_mismatch"
@@ -82,25 +84,26 @@ async def test_an_adapter_that_cannot_be_probed_is_listed_with_its_error() -> No
     assert refused.value.refusal.code == "probe_failed"
 
 
-@pytest.mark.req("OAP-109")
+@pytest.mark.req("OAP-097", "OAP-109")
 async def test_sessions_are_listed_by_id_with_whole_seconds() -> None:
-    """Only open ones, with the time they were opened."""
+    """Open and closed ones, with the time they were opened (OAP-097)."""
     ids = CountingIds()
     async with hub({"peer": ScriptedAdapter()}) as opened:
         for name in ("s2", "s1"):
-            await opened.open("peer", open_request(ids, name, None))
+            await opened.open("peer", open_request(ids, session_id=name))
         await opened.close("s2")
-        await opened.open("peer", open_request(ids, "s0", None))
+        await opened.open("peer", open_request(ids, session_id="s0"))
         listed = await opened.sessions()
     at = "2026-10-13T16:00:00Z"
     assert listed == [
-        SessionListing(session_id=name, adapter="peer", status="idle", created_at=at) for name in ("s0", "s1")
+        SessionListing(session_id=name, adapter="peer", status=status, created_at=at)
+        for name, status in (("s0", "idle"), ("s1", "idle"), ("s2", "closed"))
     ]
 
 
 @pytest.mark.req("OAP-107")
 async def test_a_session_closes_once_and_not_under_a_live_run(trace: Trace) -> None:
-    """Cancel first; after the close nobody knows the session."""
+    """Cancel first; after the close the session is only listed."""
     async with open_house([[Hangs()], [Say("done")]], record=trace.record) as house:
         admitted = await house.client.submit(house.session_id, "go")
         with pytest.raises(PeerRefused) as live:
@@ -114,7 +117,7 @@ async def test_a_session_closes_once_and_not_under_a_live_run(trace: Trace) -> N
             with pytest.raises(PeerRefused) as gone:
                 await again
             codes.append(gone.value.refusal.code)
-    assert codes == ["run_active", "unknown_session", "unknown_session"]
+    assert codes == ["run_active", "session_closed", "session_closed"]
 
 
 @pytest.mark.req("OAP-114")
@@ -143,7 +146,7 @@ async def test_a_session_that_cannot_close_does_not_keep_the_others_open(trace: 
     ids = CountingIds()
     async with hub({"broken": broken, "well": well}, record=trace.record) as opened:
         for name in ("broken", "well"):
-            await opened.open(name, open_request(ids, name, None))
+            await opened.open(name, open_request(ids, session_id=name))
 
         async def fails() -> None:
             raise ZeroDivisionError
@@ -173,8 +176,64 @@ async def test_several_sessions_run_side_by_side(trace: Trace) -> None:
 async def test_tools_of_an_adapter_that_lists_none_are_refused_by_name() -> None:
     """The unit is optional, and says so."""
     async with hub({"peer": ScriptedAdapter([start(), complete(2)])}) as opened:
-        await opened.open("peer", open_request(CountingIds(), "s1", None))
+        await opened.open("peer", open_request(CountingIds(), session_id="s1"))
         with pytest.raises(PeerRefused) as refused:
             await LocalClient(opened, ids=CountingIds()).tools("s1")
     details = {"feature": "action.tools.list", "reason": "unadvertised"}
     assert (refused.value.refusal.code, refused.value.refusal.details) == ("unsupported_feature", details)
+
+
+@pytest.mark.req("OAP-066")
+async def test_a_catalog_of_another_session_is_refused() -> None:
+    """Whatever the adapter answers, no binding sees it."""
+    ids = CountingIds()
+
+    class Mixed(MemoryAdapter):
+        async def open(self, request: Any, session_id: str, tasks: Any) -> Any:
+            opened = await super().open(request, session_id, tasks)
+            other = await super().open(open_request(ids), "another", tasks)
+            opened.models = other.models  # type: ignore[method-assign]
+            opened.tools = other.tools  # type: ignore[method-assign]
+            return opened
+
+    async with hub({"mixed": Mixed(clock=ManualClock(NOON), ids=ids)}) as opened:
+        await opened.open("mixed", open_request(ids, session_id="s1"))
+        for asked in (opened.models("s1"), opened.tools("s1")):
+            with pytest.raises(Refused) as refused:
+                await asked
+            assert refused.value.refusal.code == "scope_mismatch"
+
+
+@pytest.mark.req("OAP-100")
+async def test_the_sweep_promotes_nothing(trace: Trace) -> None:
+    """What waits is cancelled before what it waits for."""
+    ids = CountingIds()
+    adapter = MemoryAdapter(clock=ManualClock(NOON), ids=ids)
+    async with hub({"memory": adapter}, record=trace.record) as opened:
+        client = LocalClient(opened, ids=ids)
+        session = await client.open("memory")
+        first = await client.submit(session.session_id, "script: hold")
+        second = await client.submit(session.session_id, "script: plain", delivery="queue")
+        await anyio.wait_all_tasks_blocked()
+    assert trace.types(str(first.run_id))[-1] == "run.cancelled"
+    assert trace.types(str(second.run_id)) == ["run.cancelled"]
+
+
+@pytest.mark.req("OAP-100")
+@pytest.mark.parametrize(("refusals", "is_closed"), [(2, True), (3, False)])
+async def test_a_session_whose_run_refuses_the_close_is_tried_three_times(refusals: int, is_closed: bool) -> None:
+    """Its live run is cancelled before each."""
+    adapter, left = ScriptedAdapter(), [refusals]
+    async with hub({"peer": adapter}) as opened:
+        await opened.open("peer", open_request(CountingIds(), session_id="s1"))
+        (session,) = adapter.sessions
+        close = session.close
+
+        async def busy() -> None:
+            if left[0]:
+                left[0] -= 1
+                raise Refused.because("run_active", "not yet")
+            await close()
+
+        session.close = busy  # type: ignore[method-assign]
+    assert (session.is_closed, left) == (is_closed, [0])

@@ -40,6 +40,8 @@ from tests.control.protocol.talk import (
     call,
     complete,
     envelope,
+    of_run,
+    reserve,
     resolve,
     resolve_answer,
     say,
@@ -306,3 +308,34 @@ def test_every_pair_is_in_the_table_or_refused_with_nothing_changed(phase: Sessi
         before = (floor.machine.journal.end, dict(floor.machine.subscriptions), floor.machine.conversation)
         assert floor.refuses(COMMANDS[command]) == ("session_closed", None)
         assert (floor.machine.journal.end, floor.machine.subscriptions, floor.machine.conversation) == before
+
+
+@pytest.mark.req("OAP-053", "OAP-092", "OAP-093")
+def test_a_reservation_that_ends_early_moves_no_cursor() -> None:
+    """Its one event stands between two of the run that is read; who falls behind then resumes in that run."""
+    floor = Floor()
+    floor.begin()
+    floor.machine.apply(Subscribe("a"))
+    floor.tell(start(), say(2))
+    floor.machine.apply(Ask(submit("q2", delivery="queue")))
+    floor.machine.apply(Answer(reserve("q2", requested_delivery="queue")))
+    assert floor.take() == ([1, 2], [])
+    last = MAILBOX + 1
+    floor.tell(*(say(number) for number in range(3, last + 1)))
+    floor.tell(of_run("r2", 1, "run.failed", error={"code": "endpoint_error", "message": "gone"}))
+    floor.tell(say(last + 1))
+    got, (end,) = floor.take(limit=1000)
+    assert (len(got), got[-1], end.why, end.at) == (MAILBOX, 1, Ending.OVERFLOW, ("r1", last))  # type: ignore[attr-defined]
+    floor.machine.apply(Subscribe("again", Cursor(last, "r1")))
+    assert floor.take("again") == ([last + 1], [])
+
+
+@pytest.mark.req("OAP-042", "OAP-094")
+def test_a_reader_that_lost_everything_before_it_read_is_told_of_a_gap_when_it_resumes() -> None:
+    """It never got an event: its cursor is the start of what is left, and there the gap is named."""
+    floor = Floor(capacity=4)
+    floor.machine.apply(Subscribe("a"))
+    floor.run(6)
+    assert floor.take() == ([], [End("a", Ending.OVERFLOW, ("r1", 0))])
+    floor.machine.apply(Subscribe("again", Cursor(0, "r1")))
+    assert floor.take("again") == ([], [End("again", Ending.GAP, ("r1", 0), (5, 8))])

@@ -35,7 +35,7 @@ async def session(turns: list[Turn]) -> AsyncIterator[LoopSession]:
     tools = ScriptedTools({"book": asking("limits")})
     loop = OwnLoop(ScriptedProvider(turns, ids=ids), [tools], clock=ManualClock(NOON), ids=ids, model_ref="m")
     async with anyio.create_task_group() as tasks:
-        opened = await loop.open(open_request(ids, "s1", None), "s1", tasks)
+        opened = await loop.open(open_request(ids, session_id="s1"), "s1", tasks)
         yield opened
         await opened.close()
         tasks.cancel_scope.cancel()

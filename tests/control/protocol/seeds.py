@@ -7,13 +7,17 @@ from typing import Any
 
 from msgspec import inspect
 
+from sayso.control.protocol.payloads.action import ActionCallResolveRequest, ActionCallResolveResponse
 from sayso.control.protocol.payloads.capabilities import FeatureSupport
 from sayso.control.protocol.payloads.content import Image
 from sayso.control.protocol.payloads.inference import InferenceCreateResponse, PartEnded, PartStarted, SnapshotToolCall
 from sayso.control.protocol.payloads.interaction import UserAnswer, UserInputResolved, UserQuestion
+from sayso.control.protocol.payloads.models import ModelEventPosition
+from sayso.control.protocol.payloads.provider import CredentialGrantResponse, ProviderDescriptor
 from sayso.control.protocol.payloads.session import CompactionPolicy
 from sayso.control.protocol.types import AGENT_TYPES, PROVIDER_TYPES, Kind, MessageType
 
+GATE = dict.fromkeys(("interaction_id", "session_id", "run_id", "tool_call_id"), "x")
 CALL = {"tool_call_id": "x", "name": "x", "arguments_json": {"a": 1}}
 # Structs whose members exclude one another cannot be filled from their types alone.
 SPECIAL: dict[type, Any] = {
@@ -30,6 +34,15 @@ SPECIAL: dict[type, Any] = {
         "options": [{"id": "x", "label": "x", "description": "x"}],
     },
     UserAnswer: {"question_id": "x", "selected_option_ids": ["x"]},
+    ActionCallResolveRequest: {**GATE, "requested_by": "x", "responded_by": "x", "result": {"a": 1}},
+    ActionCallResolveResponse: {
+        **GATE,
+        "accepted": False,
+        "reason": "already_resolved",
+        "details": {"settlement_id": "x"},
+    },
+    ModelEventPosition: {"run_id": "x", "sequence": 1},
+    CredentialGrantResponse: {"accepted": True, "credential_ref": "x", "expires_at_ms": 1},
     CompactionPolicy: {"kind": "share", "share_percent": 50},
     FeatureSupport: {
         "level": "native",
@@ -40,6 +53,9 @@ SPECIAL: dict[type, Any] = {
         "limits": {"max_sources": 1, "transports": ["local"], "max_tools": 1, "name_pattern": "x"},
     },
 }
+
+# Structs in which one value lets every other member stand.
+TOUCHED: dict[type, Any] = {ProviderDescriptor: {"wire": "other"}, UserInputResolved: {"status": "submitted"}}
 
 
 def sample(type_: Any) -> Any:
@@ -73,13 +89,12 @@ def struct(type_: inspect.StructType) -> Any:
     if type_.cls in SPECIAL:
         return SPECIAL[type_.cls]
     tag = {type_.tag_field: type_.tag} if type_.tag_field else {}
-    return {**tag, **{field.encode_name: sample(field.type) for field in type_.fields}}
+    filled = {field.encode_name: sample(field.type) for field in type_.fields}
+    return {**tag, **filled, **TOUCHED.get(type_.cls, {})}
 
 
 def envelope(kind: MessageType, profile: str) -> dict[str, Any]:
     payload = struct(inspect.type_info(kind.payload))
-    if kind.payload is UserInputResolved:
-        payload["status"] = "submitted"
     head: dict[str, Any] = {
         "protocol": "open-agent-protocol",
         "version": "0.1",

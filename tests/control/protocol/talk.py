@@ -48,8 +48,8 @@ def call(sequence: int, what: str, **payload: Any) -> Envelope[Wire]:
     return envelope(f"action.call.{what}", {**CALL, **more, **payload}, **RUN, tool_call_id="t1", sequence=sequence)
 
 
-def submit(request_id: str = "q1") -> Envelope[Wire]:
-    payload = {"session_id": "s1", "messages": [{"role": "user", "content": "go"}], "delivery": "auto"}
+def submit(request_id: str = "q1", **payload: Any) -> Envelope[Wire]:
+    payload = {"session_id": "s1", "messages": [{"role": "user", "content": "go"}], "delivery": "auto", **payload}
     return envelope("session.message.submit.request", payload, id=request_id, session_id="s1")
 
 
@@ -134,3 +134,43 @@ def judge(envelopes: Iterable[Envelope[Wire]], *, is_partial: bool = False) -> l
         state, found = step(state, each)
         faults += found
     return [fault.code for fault in (*faults, *conclude(state))]
+
+
+def reserve(request_id: str = "q2", run_id: str = "r2", **payload: Any) -> Envelope[Wire]:
+    queued = {"effective_delivery": "queue", "admission": "queued", "status": "queued", "run_id": run_id}
+    return admit(request_id, **{**queued, **payload})
+
+
+def of_run(run_id: str, sequence: int, type_: str, **payload: Any) -> Envelope[Wire]:
+    scope = {"session_id": "s1", "run_id": run_id}
+    return envelope(type_, {**scope, **payload}, **scope, sequence=sequence)
+
+
+def compact(request_id: str = "k1", **payload: Any) -> Envelope[Wire]:
+    return envelope("session.compact.request", {"session_id": "s1", **payload}, id=request_id, session_id="s1")
+
+
+def compact_answer(request_id: str = "k1") -> Envelope[Wire]:
+    payload = {
+        "session_id": "s1",
+        "accepted": True,
+        "submission_id": "sub1",
+        "requested_delivery": "auto",
+        "effective_delivery": "start",
+        "admission": "started",
+        "run_id": "r1",
+        "status": "running",
+    }
+    return envelope("session.compact.response", payload, in_reply_to=request_id, session_id="s1")
+
+
+def give(request_id: str = "g1", **arm: Any) -> Envelope[Wire]:
+    """A resolution of the handed call t1."""
+    who = {"requested_by": "agent", "responded_by": "user"}
+    payload = {**RUN, "interaction_id": "i1", "tool_call_id": "t1", **who, **arm}
+    return envelope("action.call.resolve.request", payload, id=request_id, **RUN)
+
+
+def give_answer(request_id: str = "g1", *, accepted: bool = True, **payload: Any) -> Envelope[Wire]:
+    payload = {**RUN, "interaction_id": "i1", "tool_call_id": "t1", "accepted": accepted, **payload}
+    return envelope("action.call.resolve.response", payload, in_reply_to=request_id, **RUN)

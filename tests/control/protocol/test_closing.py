@@ -7,6 +7,7 @@ import pytest
 from sayso.control.protocol.closing import closings
 from sayso.control.protocol.conversation import Conversation
 from sayso.control.protocol.machine import observe, run_of
+from sayso.control.protocol.payloads.error import ProtocolError
 from tests.control.protocol.talk import GATE, RUN, ask, begun, call, envelope
 
 
@@ -25,7 +26,7 @@ def test_open_questions_close_before_the_calls_that_waited_for_them() -> None:
         state = observe(state, each)
     run = run_of(state, "r1")
     assert run is not None
-    told = closings(run, "r1", "agent")
+    told = closings(run, "r1", "agent", ProtocolError(code="adapter_failed", message="gone"), {})
     assert [(telling.type, telling.tool_call_id) for telling in told] == [
         ("action.permission.resolved", "t1"),
         ("user.input.resolved", None),
@@ -40,4 +41,4 @@ def test_nothing_open_needs_no_closing() -> None:
         state = observe(state, each)
     run = run_of(state, "r1")
     assert run is not None
-    assert closings(run, "r1", "agent") == []
+    assert closings(run, "r1", "agent", ProtocolError(code="adapter_failed", message="gone"), {}) == []

@@ -68,7 +68,6 @@ def test_an_envelope_reads_and_writes_back_unchanged() -> None:
         (changed(profile="open-agent-protocol.model-provider-core"), "$.profile"),
         (changed(type="session.message.sumbit.request"), "$.type"),
         (changed(session_id=...), "$.session_id"),
-        (changed(scope={"session_id": "s1"}), "$"),
         (changed(id=""), "$.id"),
         (changed(sequence=True), "$.sequence"),
         (changed(in_reply_to=None), "$.in_reply_to"),
@@ -126,6 +125,29 @@ def test_every_upstream_trace_of_known_types_has_its_shape(shared: Path, index: 
             assert json.loads(write_envelope(envelope)) == value
             read += 1
     assert read > 150
+
+
+@pytest.mark.req("OAP-005", "OAP-023")
+def test_ids_nested_in_a_member_of_their_own_count_for_nothing() -> None:
+    """The published schema leaves the top level open: a foreign member is read over, and never stands for a flat id."""
+    nested = changed(scope={"session_id": "s1"})
+    assert json.loads(write_envelope(convert_envelope(nested))) == SUBMIT
+    assert refusal({**nested, "session_id": None}) == ("schema_invalid", "$.session_id")
+    assert refusal({key: value for key, value in nested.items() if key != "session_id"})[1] == "$.session_id"
+
+
+@pytest.mark.req("OAP-020")
+@pytest.mark.parametrize(("number", "read"), [(1.0, 1), (7e2, 700), (2**53, 2**53)])
+def test_an_integer_written_with_a_point_is_the_integer(number: float, read: int) -> None:
+    """JSON has one kind of number; the published schemas count 1.0 as an integer."""
+    assert convert_envelope(changed(sequence=number)).sequence == read
+
+
+@pytest.mark.req("OAP-020")
+@pytest.mark.parametrize("number", [True, 1.5, 1e19, -0.0, "1"])
+def test_what_is_no_integer_of_64_bits_is_refused(number: object) -> None:
+    """A boolean is no integer, and one that could not be written back is not taken in."""
+    assert refusal(changed(sequence=number)) == ("schema_invalid", "$.sequence")
 
 
 @pytest.mark.req("OAP-008")

@@ -1,12 +1,14 @@
-"""The legality machine: complete tables, the upstream verdicts, and the rules no table can hold."""
+"""The legality machine: complete tables, and the rules no table can hold."""
 
 from __future__ import annotations
 
-import json
+import importlib
 from itertools import product
-from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sayso.control.protocol.conversation import (
     CALL_OPEN,
@@ -15,7 +17,6 @@ from sayso.control.protocol.conversation import (
     Conversation,
     GateState,
     Illegal,
-    Log,
     RunState,
 )
 from sayso.control.protocol.envelope import convert_envelope
@@ -35,7 +36,6 @@ from sayso.control.protocol.machine import (
     run_of,
     step,
 )
-from sayso.control.protocol.types import AGENT_TYPES
 from tests.control.protocol.talk import (
     admit,
     ask,
@@ -56,47 +56,9 @@ from tests.control.protocol.talk import (
     start,
     submit,
 )
+from tests.control.validator.honest import conversations
 
-# What a whole trace needs beyond this slice: catalogs, capability gates, queue bounds, and the recovery of gaps.
-LATER = {
-    "unavailable_capability", "stale_capability_revision", "undeclared_replay_gap", "unsatisfiable_control",
-    "unapplied_control", "degraded_without_optin", "undisclosed_selection_scope", "unhonoured_capability",
-    "duplicate_tool_name", "unmatched_tool_source", "undisclosed_attach_modes", "catalog_mismatch",
-    "unattributed_call", "queue_order_violation", "premature_session_mutation", "queue_limit_exceeded",
-    "undisclosed_provide_limit", "wrong_tool_owner", "duplicate_tool_source", "undisclosed_queue_limit",
-}  # fmt: skip
-
-
-def index(shared: Path, name: str) -> list[dict[str, object]]:
-    entries = json.loads((shared / "oap" / "fixtures" / name).read_text())
-    return [entry for entry in entries if entry["kind"] in ("positive", "semantic-invalid")]
-
-
-def verdicts(shared: Path, name: str) -> dict[str, tuple[list[str], list[str]]]:
-    """By fixture: what we found, and what the index expects, for the traces that use only types of this slice."""
-    found = {}
-    for entry in index(shared, name):
-        trace = json.loads((shared / "oap" / "fixtures" / str(entry["path"])).read_text())
-        if all(value.get("type") in AGENT_TYPES for value in trace):
-            expected = [code for code in entry["codes"] if code not in LATER]  # type: ignore[attr-defined]
-            found[str(entry["id"])] = (sorted(judge(map(convert_envelope, trace))), sorted(expected))
-    return found
-
-
-@pytest.mark.req("OAP-007", "OAP-010", "OAP-012", "OAP-013", "OAP-014")
-def test_every_valid_upstream_trace_is_legal(shared: Path) -> None:
-    """Thirty traces of core, tools, permissions, cancel, queue and recovery, and not one fault."""
-    found = verdicts(shared, "index-positive.json")
-    assert {name: codes for name, (codes, _) in found.items() if codes} == {}
-    assert len(found) >= 30
-
-
-@pytest.mark.req("OAP-007", "OAP-008", "OAP-010", "OAP-013", "OAP-014", "OAP-017")
-def test_every_invalid_upstream_trace_gets_exactly_its_codes(shared: Path) -> None:
-    """The codes of the index, those of later slices left out on their side and never invented on ours."""
-    found = verdicts(shared, "index-negative.json")
-    assert {name: pair for name, pair in found.items() if pair[0] != pair[1]} == {}
-    assert len([pair for pair in found.values() if pair[1]]) >= 20
+stepping = importlib.import_module("sayso.control.protocol.machine.step")
 
 
 def test_the_run_tables_hold_every_pair_once() -> None:
@@ -313,9 +275,15 @@ def test_a_run_taken_over_goes_on_behind_its_cursor() -> None:
         observe(state, say(44))
 
 
-def test_a_log_is_a_value() -> None:
-    """Two successors of one log know nothing of one another, whichever came first."""
-    root: Log[int] = Log().add("a", 1)
-    left, right = root.add("b", 2), root.add("c", 3)
-    assert (left.get("c"), right.get("b"), root.get("b")) == (None, None, None)
-    assert (left.get("b"), right.get("c"), right.add("b", 4).get("b"), left.get("a")) == (2, 3, 4, 1)
+@given(conversations(), st.data())
+def test_the_short_way_of_speech_is_the_long_one(trace: list[dict[str, Any]], data: st.DataObject) -> None:
+    """What a stream is full of is stepped over quickly; the verdicts and the conversation are those of the tables."""
+    envelopes = [convert_envelope(each) for each in trace]
+    drawn = data.draw(st.lists(st.sampled_from(envelopes), max_size=30)) if data.draw(st.booleans()) else envelopes
+    quick, slow = Conversation(), Conversation()
+    for each in drawn:
+        quick, found = step(quick, each)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(stepping, "_SPEECH", frozenset())
+            slow, wanted = step(slow, each)
+        assert (found, dict(quick.runs), dict(quick.ended)) == (wanted, dict(slow.runs), dict(slow.ended))

@@ -15,7 +15,7 @@ import msgspec
 
 from sayso.apps.asking.answering import answer_question
 from sayso.apps.asking.person import Person
-from sayso.control.client.contract import AgentClient
+from sayso.control.client.agent import AgentClient
 from sayso.control.protocol.consent import read_consent_question
 from sayso.control.protocol.envelope import Envelope
 from sayso.control.protocol.payloads.action import (

@@ -29,6 +29,7 @@ _BEFORE_ANYTHING = frozenset(
         "postgres_missing",
         "settings_invalid",
         "sqlite_too_old",
+        "unavailable",
         "world_is_running",
     )
 )

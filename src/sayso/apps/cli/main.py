@@ -20,11 +20,15 @@ DONE, REFUSED, USAGE, NOT_STARTED = 0, 1, 2, 3
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "ask": ("sayso.apps.cli.ask:ask", "Book, move, cancel or look up appointments in your own words."),
+    "check": ("sayso.apps.cli.check:check", "Check this build against itself (Open Agent Protocol), offline."),
+    "conformance": ("sayso.apps.cli.conformance:conformance", "Drive an endpoint (Open Agent Protocol), and judge it."),
     "guest": ("sayso.apps.cli.guest:guest", "The hosts your assistant may book with."),
     "host": ("sayso.apps.cli.host:host", "Be a host: serve your calendar, answer requests, mark who came."),
+    "hub": ("sayso.apps.cli.serve:serve", "Another name for `serve`."),
     "keyapp": ("sayso.apps.cli.keyapp:keyapp", "Your keys, and what you signed with them."),
     "receipts": ("sayso.apps.cli.receipts:receipts", "What was agreed, and the proof of it."),
-    "serve": ("sayso.apps.cli.serve:serve", "Serve the hub (Open Agent Protocol) on loopback."),
+    "serve": ("sayso.apps.cli.serve:serve", "Serve agents over the Open Agent Protocol: HTTP or stdio."),
+    "validate": ("sayso.apps.cli.validate:validate", "Judge recorded traces (Open Agent Protocol), offline."),
     "world": ("sayso.apps.cli.world:world", "The sample world: hosts on loopback with their own clock."),
 }
 """Each command's home and its one line of help, so that `sayso --help` imports none of them."""

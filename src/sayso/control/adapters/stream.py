@@ -13,7 +13,7 @@ import anyio
 
 from sayso.control.protocol.envelope import Envelope
 from sayso.control.protocol.payloads.scalars import Wire
-from sayso.core.refusal import Misuse
+from sayso.core.refusal import Misuse, Refusal, Refused
 
 __all__ = ("RunStream",)
 
@@ -25,6 +25,7 @@ class RunStream:
         self._events: deque[Envelope[Wire]] = deque()
         self._more = anyio.Event()
         self._is_ended = False
+        self._why: Refused | None = None
         self._is_read = False
 
     def tell(self, envelope: Envelope[Wire]) -> None:
@@ -39,6 +40,11 @@ class RunStream:
         self._is_ended = True
         self._more.set()
 
+    def break_off(self, why: Refusal) -> None:
+        """Nothing follows, not even a terminal: the reader finishes what was told and is then refused, with why."""
+        self._why = Refused(why)
+        self.end()
+
     async def read(self) -> AsyncIterator[Envelope[Wire]]:
         """All events, then the end. May be called once."""
         if self._is_read:
@@ -47,6 +53,8 @@ class RunStream:
         while True:
             while self._events:
                 yield self._events.popleft()
+            if self._is_ended and self._why is not None:
+                raise self._why
             if self._is_ended:
                 return
             self._more = anyio.Event()

@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import aclosing
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar, Unpack
 
-from sayso.control.client.contract import Said
-from sayso.control.client.requests import answered, cancel_request, open_request, resolve_request, submit_request
+from sayso.control.client.agent import AgentClient
+from sayso.control.client.contract import OpenSettings
+from sayso.control.client.errors import OverflowError, ServerError  # noqa: A004 - the protocol's word for it
+from sayso.control.client.requests import ATTACHING, USER, answered, open_request
+from sayso.control.hub.following import HUB
 from sayso.control.hub.hub import Hub
-from sayso.control.hub.machine import Cursor, Deliver, End, Ending
-from sayso.control.hub.session import HubSession
+from sayso.control.hub.serving import serve_request
 from sayso.control.protocol.envelope import Envelope
-from sayso.control.protocol.payloads.action import PermissionRequested, PermissionResolveResponse, ToolsListResponse
+from sayso.control.protocol.payloads.action import ToolsListResponse
 from sayso.control.protocol.payloads.capabilities import CapabilitiesResponse
-from sayso.control.protocol.payloads.run import RunCancelResponse
-from sayso.control.protocol.payloads.scalars import JsonObject, Wire
-from sayso.control.protocol.payloads.session import MessageSubmitResponse, SessionState
-from sayso.core.ids import Ids
-from sayso.core.refusal import PeerRefused, Refusal, Refused
+from sayso.control.protocol.payloads.models import ModelsResponse
+from sayso.control.protocol.payloads.scalars import Wire
+from sayso.control.protocol.payloads.session import SessionState
+from sayso.control.protocol.signals import TERMINALS
+from sayso.core.ids import Ids, SystemIds
+from sayso.core.refusal import Refused
 
 __all__ = ("LocalClient",)
 
-_PEER = "the hub"
+T = TypeVar("T", bound=Wire)
+R = TypeVar("R")
 
 
-class LocalClient:
+class LocalClient(AgentClient):
     """An `AgentClient` over a hub that somebody else entered and will leave."""
 
-    def __init__(self, hub: Hub, *, ids: Ids) -> None:
+    def __init__(self, hub: Hub, *, ids: Ids | None = None, participant: str = USER) -> None:
+        super().__init__(ids or SystemIds(), participant)
         self._hub = hub
-        self._ids = ids
 
     async def __aenter__(self) -> Self:
         return self
@@ -41,90 +45,62 @@ class LocalClient:
     ) -> None:
         return None
 
+    async def exchange(self, request: Envelope[Wire], payload: type[T]) -> T:
+        response = await _told(serve_request(self._hub, request))
+        self._hub.published(str(request.session_id), request.id)
+        return answered(response, payload, HUB)
+
     async def capabilities(self, adapter: str) -> CapabilitiesResponse:
-        try:
-            return answered(await self._hub.capabilities(adapter), CapabilitiesResponse, _PEER)
-        except Refused as refused:
-            raise PeerRefused(_PEER, refused.refusal) from None
+        return answered(await _told(self._hub.capabilities(adapter)), CapabilitiesResponse, HUB)
 
-    async def open(
-        self, adapter: str, *, session_id: str | None = None, metadata: JsonObject | None = None
-    ) -> SessionState:
-        request = open_request(self._ids, session_id, metadata)
-        return answered(await self._hub.open(adapter, request), SessionState, _PEER)
-
-    async def submit(self, session_id: str, said: Said, *, delivery: str = "auto") -> MessageSubmitResponse:
-        request = submit_request(self._ids, session_id, said, delivery)
-        return answered(await self._session(session_id).submit(request), MessageSubmitResponse, _PEER)
+    async def open(self, adapter: str, **settings: Unpack[OpenSettings]) -> SessionState:
+        revision = None
+        if any(name in settings for name in ATTACHING):
+            revision = (await _told(self._hub.probe(adapter))).revision
+        request = open_request(self._ids, revision, **settings)
+        return answered(await self._hub.open(adapter, request), SessionState, HUB)
 
     async def events(
         self, session_id: str, *, run_id: str | None = None, after: int | None = None
     ) -> AsyncGenerator[Envelope[Wire]]:
-        cursor = None if after is None else Cursor(after, run_id)
+        run = None if after is None else run_id
         while True:
-            session = self._session(session_id)
             try:
-                reader = session.subscribe(cursor)
+                reading = self._hub.subscribe(session_id, run_id=run, after=after)
             except Refused as refused:
-                raise PeerRefused(_PEER, refused.refusal) from None
-            async with aclosing(session.read(reader)) as effects:
-                async for effect in effects:
-                    if isinstance(effect, Deliver):
-                        for entry in effect.entries:
-                            yield entry.envelope
-                    else:
-                        cursor = _after(effect)
-            if cursor is None:
+                raise ServerError(HUB, refused.refusal) from None
+            try:
+                async with aclosing(reading) as events:
+                    async for envelope in events:
+                        if run_id not in (None, envelope.run_id):
+                            continue
+                        yield envelope
+                        if run_id is not None and envelope.type in TERMINALS:
+                            return
+            except OverflowError as lost:
+                run, after = lost.run_id, lost.last_sequence
+            else:
                 return
 
-    async def resolve(
-        self,
-        asked: Envelope[PermissionRequested],
-        *,
-        granted: bool,
-        signed: str | None = None,
-        reason: str | None = None,
-    ) -> PermissionResolveResponse:
-        request = resolve_request(self._ids, asked, granted=granted, signed=signed, reason=reason)
-        session = self._session(asked.payload.session_id)
-        return answered(await session.resolve(request), PermissionResolveResponse, _PEER)
-
-    async def cancel(self, session_id: str, run_id: str, *, reason: str | None = None) -> RunCancelResponse:
-        request = cancel_request(self._ids, session_id, run_id, reason)
-        return answered(await self._session(session_id).cancel(request), RunCancelResponse, _PEER)
-
     async def state(self, session_id: str) -> SessionState:
-        try:
-            return answered(await self._hub.state(session_id), SessionState, _PEER)
-        except Refused as refused:
-            raise PeerRefused(_PEER, refused.refusal) from None
+        return answered(await _told(self._hub.state(session_id)), SessionState, HUB)
 
-    async def tools(self, session_id: str) -> ToolsListResponse:
-        try:
-            return answered(await self._hub.tools(session_id), ToolsListResponse, _PEER)
-        except Refused as refused:
-            raise PeerRefused(_PEER, refused.refusal) from None
+    async def tools(self, session_id: str, *, allow_degraded: Sequence[str] = ()) -> ToolsListResponse:
+        asked = self._hub.tools(session_id, allow_degraded=allow_degraded)
+        return answered(await _told(asked), ToolsListResponse, HUB)
+
+    async def models(self, session_id: str, *, allow_degraded: Sequence[str] = ()) -> ModelsResponse:
+        """The session's models; an id it leaves out is refused `model_not_found`."""
+        asked = self._hub.models(session_id, allow_degraded=allow_degraded)
+        return answered(await _told(asked), ModelsResponse, HUB)
 
     async def close(self, session_id: str) -> None:
-        try:
-            await self._hub.close(session_id)
-        except Refused as refused:
-            raise PeerRefused(_PEER, refused.refusal) from None
-
-    def _session(self, session_id: str) -> HubSession:
-        try:
-            return self._hub.session(session_id)
-        except Refused as refused:
-            raise PeerRefused(_PEER, refused.refusal) from None
+        await _told(self._hub.close(session_id))
 
 
-def _after(end: End) -> Cursor | None:
-    """Where to go on behind this ending: an overflow is resumed, a gap is told, the rest is the end."""
-    if end.why is Ending.OVERFLOW and end.at is not None:
-        return Cursor(end.at[1], end.at[0])
-    if end.why is Ending.GAP and end.bounds is not None:
-        oldest, latest = end.bounds
-        details = {"oldest_available": oldest, "latest_available": latest}
-        refusal = Refusal(code="replay_gap", message="events after the cursor are no longer kept", details=details)
-        raise PeerRefused(_PEER, refusal)
-    return None
+async def _told(asked: Awaitable[R]) -> R:
+    """What the hub answers; its refusal as any client's."""
+    try:
+        return await asked
+    except Refused as refused:
+        raise ServerError(HUB, refused.refusal) from None

@@ -7,7 +7,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from sayso.control.client.contract import AgentClient, Said
+from sayso.control.client.contract import Said
+from sayso.control.client.verbs import SessionClient
 from sayso.control.protocol.envelope import Envelope
 from sayso.control.protocol.payloads.action import ActionCallRequested, PermissionRequested
 from sayso.control.protocol.payloads.content import Message, Usage
@@ -45,7 +46,7 @@ Watcher = Callable[[Envelope[Wire]], None]
 
 
 async def run_to_terminal(
-    client: AgentClient, session_id: str, said: Said, answer: Answerer, watch: Watcher | None = None
+    client: SessionClient, session_id: str, said: Said, answer: Answerer, watch: Watcher | None = None
 ) -> RunOutcome:
     """Submits, and returns at the run's terminal (OAP-043). `watch` sees every event before anything is answered.
 
@@ -67,7 +68,7 @@ async def run_to_terminal(
     raise PeerUnreachable("the hub", "the run's events ended before the run")
 
 
-async def _resolve(client: AgentClient, asked: Envelope[PermissionRequested], given: Answered) -> None:
+async def _resolve(client: SessionClient, asked: Envelope[PermissionRequested], given: Answered) -> None:
     try:
         await client.resolve(asked, granted=given.granted, signed=given.signed, reason=given.reason)
     except PeerRefused as refused:

@@ -6,6 +6,7 @@ When the journal is full its oldest entry goes, and a cursor before it is a gap.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -77,6 +78,11 @@ class Journal:
         kept = self.kept(run_id)
         offset = sequence + 1 - kept.oldest
         return kept.indexes[offset] if 0 <= offset < len(kept.indexes) else self.end
+
+    def latest_before(self, run_id: str, index: int) -> int:
+        """The number of the run's last event that stands before `index`, kept or not; 0 when there is none."""
+        kept = self.kept(run_id)
+        return kept.oldest - 1 + bisect_left(kept.indexes, index)
 
     def read(self, index: int, limit: int) -> Iterator[Entry]:
         """Up to `limit` entries from `index` on, which is not before `start`."""

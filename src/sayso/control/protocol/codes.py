@@ -2,7 +2,7 @@
 
 The hub's bindings render refusals from this table and the specification's table is printed from it. Names are the Open
 Agent Protocol's where it has one; those of the loop's own stand in the last block. Diagnostics of a trace are another
-set and live in `protocol.machine`.
+set and live in `validator.diagnostics`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sayso.control.protocol.payloads.error import ProtocolError
 from sayso.control.protocol.payloads.scalars import UNSET
 from sayso.core.refusal import Refusal
 
-__all__ = ("CODES", "Code", "protocol_error", "status_of")
+__all__ = ("CODES", "TRANSPORT_CODES", "Code", "protocol_error", "status_of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,21 @@ CODES: dict[str, Code] = _rows(
     Code("session_closed", 409, "the session closed while the request was served"),
     Code("state_failed", 500, "the adapter could not tell its state", retriable=True),
     Code("tools_failed", 502, "the adapter could not list its tools", retriable=True),
+    Code("models_failed", 502, "the adapter could not list its models", retriable=True),
     Code("stale_capabilities", 409, "the request was written for another capability revision"),
     Code("unsupported_feature", 400, "the adapter does not offer what the request asks for"),
+    Code("unavailable", 501, "this build does not have the backend, verb or role of this name"),
     Code("capability_degraded", 400, "the feature is degraded and the request did not allow it"),
     Code("model_not_found", 400, "no such model"),
+    Code("provider_conflict", 409, "another provider has this id in the session"),
+    Code("unknown_provider", 404, "no provider has this id"),
+    Code("unknown_login", 404, "no login has this id"),
+    Code("auth_input_unavailable", 409, "the login needs something typed in, and no prompt is here"),
     # Runs and interactions.
     Code("run_active", 409, "a run is under way", retriable=True),
     Code("invalid_submission", 400, "these messages cannot be submitted"),
+    Code("invalid_steer_target", 409, "no started run takes this steer"),
+    Code("run_terminated", 409, "the run ended before a steer was applied"),
     Code("run_not_found", 404, "the session never had this run"),
     Code("run_terminal", 409, "the run has ended"),
     Code("resolution_rejected", 409, "the interaction is unknown, settled, or another's to answer"),
@@ -67,6 +75,14 @@ CODES: dict[str, Code] = _rows(
     Code("replay_cursor_future", 400, "the cursor is beyond the run's last event"),
     Code("no_run_to_resume", 409, "the session has had no run"),
     Code("replay_gap", 409, "the events after this cursor are no longer kept"),
+    Code("overflow", 409, "the reader fell behind what is kept", retriable=True),
+    # The endpoint over stdio alone.
+    Code("unsupported_control", 400, "this endpoint does not know the control"),
+    Code("run_already_terminal", 409, "the run has ended"),
+    # The hub over stdio alone: a socket has back pressure instead (OAP-117).
+    Code("unknown_op", 400, "there is no such op"),
+    Code("busy", 503, "this connection serves as much as it may; send the request again", retriable=True),
+    Code("response_too_large", 500, "the answer does not fit into a frame"),
     # Ourselves.
     Code("internal", 500, "a fault of this program; the operator's log has it"),
     # How a run of our own loop, or one the hub settled for an adapter, may fail.
@@ -88,6 +104,9 @@ CODES: dict[str, Code] = _rows(
     Code("unknown_tool", 404, "no tool has this name"),
     Code("invalid_arguments", 400, "a tool's arguments are a JSON object"),
 )
+
+TRANSPORT_CODES = frozenset({"busy", "response_too_large", "unknown_op", "unsupported_control"})
+"""What only a transport says of itself; no adapter may say it, and over HTTP nobody does (OAP-113)."""
 
 
 def status_of(code: str) -> int:

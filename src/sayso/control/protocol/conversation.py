@@ -1,37 +1,56 @@
-"""What the legality machine remembers of a conversation: the states of runs, calls and gates, and the records that hold
-them, all values. Nothing here changes a state; `protocol.machine` does.
+"""What the legality machine remembers of a conversation: the states of runs, calls, gates, steers, compactions and
+logins, and the records that hold them, all values. Nothing here changes a state; `protocol.machine` does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import Generic, Literal, TypeVar
+from typing import Literal
+
+import msgspec
 
 from sayso.control.protocol.envelope import Envelope
 from sayso.control.protocol.payloads.scalars import Wire
+from sayso.control.protocol.persistent import PersistentMap
 from sayso.core.refusal import Refusal, Refused
 
 __all__ = (
     "CALL_OPEN",
     "ENDED",
     "GATE_OPEN",
+    "HANDED_OPEN",
     "Asked",
     "CallState",
+    "Compaction",
+    "CompactionState",
     "Conversation",
     "Diagnostic",
     "Gate",
     "GateKind",
     "GateState",
+    "Handed",
+    "HandedState",
     "Illegal",
-    "Log",
+    "Login",
+    "LoginState",
+    "ResolveFault",
     "Run",
     "RunState",
+    "SteerState",
+    "Work",
 )
 
-V = TypeVar("V")
 GateKind = Literal["permission", "user_input"]
+Work = Literal["messages", "compaction", "compaction and a turn"]
+ResolveFault = Literal[
+    "unknown_run",
+    "unknown_interaction",
+    "wrong_responder",
+    "already_resolved",
+    "repeated_acknowledgement",
+    "late_acknowledgement",
+]
 
 
 class RunState(Enum):
@@ -66,35 +85,49 @@ class GateState(Enum):
     CLOSED = "closed"
 
 
+class HandedState(Enum):
+    """Where a call stands that was handed to the control layer to run."""
+
+    ABSENT = "absent"
+    OPEN = "open"
+    ACKNOWLEDGED = "acknowledged"
+    """The control layer said that it began."""
+    ANSWERED = "answered"
+    """Its result or error was accepted; the call's terminal has not come."""
+    SETTLED = "settled"
+
+
+class SteerState(Enum):
+    """Where guidance into a running run stands."""
+
+    ABSENT = "absent"
+    PENDING = "pending"
+    APPLIED = "applied"
+    DROPPED = "dropped"
+
+
+class CompactionState(Enum):
+    """Where one replacement of history stands."""
+
+    ABSENT = "absent"
+    OPEN = "open"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class LoginState(Enum):
+    """Where one login flow stands."""
+
+    ABSENT = "absent"
+    STARTED = "started"
+    ENDED = "ended"
+
+
 ENDED = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
 CALL_OPEN = (CallState.REQUESTED, CallState.STARTED)
 GATE_OPEN = (GateState.OPEN, GateState.ANSWERED)
-
-
-class Log(Generic[V]):
-    """A mapping that only grows, as a value: adding gives a new one in constant time.
-
-    Successors share one dict and each knows how much of it is its own; the first branch off an old value copies.
-    """
-
-    __slots__ = ("_count", "_entries")
-
-    def __init__(self, entries: dict[str, tuple[int, V]] | None = None, count: int = 0) -> None:
-        self._entries = {} if entries is None else entries
-        self._count = count
-
-    def get(self, key: str) -> V | None:
-        """The value of this key, if it was added before this value of the log."""
-        index, value = self._entries.get(key, (self._count, None))
-        return value if index < self._count else None
-
-    def add(self, key: str, value: V) -> Log[V]:
-        """The log with one entry more."""
-        entries = self._entries
-        if len(entries) != self._count:
-            entries = {name: entry for name, entry in entries.items() if entry[0] < self._count}
-        entries[key] = (self._count, value)
-        return Log(entries, self._count + 1)
+HANDED_OPEN = (HandedState.OPEN, HandedState.ACKNOWLEDGED, HandedState.ANSWERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +149,7 @@ class Illegal(Refused):
         self.diagnostics = diagnostics
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(msgspec.Struct, frozen=True):
     """One interaction: who asked, who alone may answer, and what an accepted resolve said."""
 
     kind: GateKind
@@ -126,10 +158,44 @@ class Gate:
     tool_call_id: str | None
     state: GateState = GateState.OPEN
     granted: bool | None = None
+    answers: object = None
+    """What an accepted user input said; None where none was accepted, or where it was withdrawn."""
+    answered_by: str | None = None
+    """The id of the resolve request that was accepted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Handed(msgspec.Struct, frozen=True):
+    """One call the control layer runs: who may resolve it, and what the accepted resolution said."""
+
+    interaction_id: str
+    requested_by: str
+    responded_by: str
+    state: HandedState = HandedState.OPEN
+    acknowledged_by: str | None = None
+    answered_by: str | None = None
+    arm: Literal["result", "error"] | None = None
+    said: object = None
+    settled_as: str | None = None
+    """The id of the envelope that ended the call."""
+
+
+class Compaction(msgspec.Struct, frozen=True):
+    """One replacement of history inside a run."""
+
+    reason: str
+    state: CompactionState = CompactionState.OPEN
+    ending: Wire | None = None
+    """The payload that ended it."""
+
+
+class Login(msgspec.Struct, frozen=True):
+    """One login flow; its numbers are a domain of their own."""
+
+    provider_id: str
+    state: LoginState = LoginState.STARTED
+
+
+class Run(msgspec.Struct, frozen=True):
     """One run with what is coupled to it; `last` is the number of its latest event."""
 
     session_id: str
@@ -137,8 +203,24 @@ class Run:
     last: int = 0
     is_admitted: bool = False
     is_cancel_accepted: bool = False
-    calls: Mapping[str, CallState] = field(default_factory=dict)
-    gates: Mapping[str, Gate] = field(default_factory=dict)
+    is_met: bool = False
+    """Met under way, by a recovery or in a view that joined late: what it did before is not known."""
+    is_afloat: bool = False
+    """Met under way at a number nobody stated; its next event says where it is."""
+    work: Work = "messages"
+    place: int = 0
+    """Its place in the order of its session's admissions."""
+    calls: PersistentMap[str, CallState] = msgspec.field(default_factory=PersistentMap)
+    gates: PersistentMap[str, Gate] = msgspec.field(default_factory=PersistentMap)
+    handed: PersistentMap[str, Handed] = msgspec.field(default_factory=PersistentMap)
+    """By tool call."""
+    interactions: PersistentMap[str, str] = msgspec.field(default_factory=PersistentMap)
+    """Which tool call a handed call's interaction belongs to."""
+    steers: PersistentMap[str, SteerState] = msgspec.field(default_factory=PersistentMap)
+    """By the id of the submit request."""
+    compactions: PersistentMap[str, Compaction] = msgspec.field(default_factory=PersistentMap)
+    compacting: str | None = None
+    """The compaction that is under way."""
 
     @property
     def open_calls(self) -> tuple[str, ...]:
@@ -147,26 +229,52 @@ class Run:
 
     @property
     def open_gates(self) -> tuple[str, ...]:
-        """Interactions that have not been closed, oldest first."""
+        """Interactions that have not been closed, oldest first; a handed call is closed by the call's own end."""
         return tuple(name for name, gate in self.gates.items() if gate.state in GATE_OPEN)
 
+    @property
+    def open_steers(self) -> tuple[str, ...]:
+        """Guidance neither applied nor dropped, oldest first."""
+        return tuple(name for name, state in self.steers.items() if state is SteerState.PENDING)
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """An open request, and whether the run it names had already completed or failed when it was asked."""
+    @property
+    def open_compactions(self) -> tuple[str, ...]:
+        """The compaction that is under way, if any."""
+        return () if self.compacting is None else (self.compacting,)
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """An open request, and what stood when it was asked."""
 
     envelope: Envelope[Wire]
-    is_too_late: bool
+    is_too_late: bool = False
+    """The run it would cancel had completed or failed."""
+    was_busy: bool = False
+    """Its session had a run that had not ended."""
+    fault: ResolveFault | None = None
+    """Why it could not be accepted, for a resolve."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Queue(msgspec.Struct, frozen=True):
+    """The order of a session's admissions: places from `first` on may still be live, `next` is the next one given."""
+
+    first: int = 0
+    next: int = 0
+
+
+class Conversation(msgspec.Struct, frozen=True):
     """All that was seen, as a value."""
 
     is_partial: bool = False
-    ids: Log[bool] = field(default_factory=Log)
-    requests: Mapping[str, Asked] = field(default_factory=dict)
-    answered: Log[bool] = field(default_factory=Log)
-    runs: Mapping[str, Run] = field(default_factory=dict)
-    ended: Log[Run] = field(default_factory=Log)
-    domains: Mapping[str, int] = field(default_factory=dict)
+    ids: PersistentMap[str, bool] = msgspec.field(default_factory=PersistentMap)
+    requests: PersistentMap[str, Asked] = msgspec.field(default_factory=PersistentMap)
+    answered: PersistentMap[str, bool] = msgspec.field(default_factory=PersistentMap)
+    runs: PersistentMap[str, Run] = msgspec.field(default_factory=PersistentMap)
+    ended: PersistentMap[str, Run] = msgspec.field(default_factory=PersistentMap)
+    domains: PersistentMap[str, int] = msgspec.field(default_factory=PersistentMap)
+    queues: PersistentMap[str, Queue] = msgspec.field(default_factory=PersistentMap)
+    line: PersistentMap[tuple[str, int], str] = msgspec.field(default_factory=PersistentMap)
+    """Which run was admitted to a session at a place."""
+    logins: PersistentMap[str, Login] = msgspec.field(default_factory=PersistentMap)
+    resolving: PersistentMap[str, int] = msgspec.field(default_factory=PersistentMap)
+    """How many unanswered resolves a call's interaction has, by run and interaction."""

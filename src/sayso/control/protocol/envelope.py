@@ -41,11 +41,16 @@ P_co = TypeVar("P_co", bound=Wire, covariant=True)
 T = TypeVar("T")
 
 _HEAD = ("protocol", "version", "profile", "type", "id", "payload")
+_HEAD_NAMES = frozenset(_HEAD)
 _SCOPE_IDS = ("session_id", "run_id", "tool_call_id")
 
 
-class Envelope(Wire, Generic[P_co], frozen=True, kw_only=True):
-    """One message of agent-control-core."""
+class Envelope(Wire, Generic[P_co], frozen=True, kw_only=True, forbid_unknown_fields=False):
+    """One message of agent-control-core.
+
+    Its top level is open, as the published schema leaves it (decision 0021): a member it does not know is read over
+    and lost. Everything below is closed.
+    """
 
     type: str
     id: OpaqueId
@@ -126,9 +131,9 @@ def scope_disagreements(envelope: Envelope[Wire]) -> list[str]:
 def _type_of(value: object, types: dict[str, MessageType]) -> MessageType:
     if not isinstance(value, dict):
         raise Refused.because("schema_invalid", "an envelope is a JSON object", place="$")
-    for name in _HEAD:
-        if name not in value:
-            raise Refused.because("schema_invalid", f"an envelope has the member `{name}`", place=f"$.{name}")
+    if not value.keys() >= _HEAD_NAMES:
+        name = next(name for name in _HEAD if name not in value)
+        raise Refused.because("schema_invalid", f"an envelope has the member `{name}`", place=f"$.{name}")
     kind = types.get(value["type"]) if isinstance(value["type"], str) else None
     if kind is None:
         raise Refused.because("schema_invalid", "this type is unknown here", reason="unknown_type", place="$.type")
@@ -148,5 +153,24 @@ def _convert(value: object, type_: type[T]) -> T:
     try:
         return msgspec.convert(value, type_, strict=True)
     except msgspec.ValidationError as error:
+        if _FLOAT_FOR_INT in str(error):
+            whole = _with_whole_numbers(value)
+            if repr(whole) != repr(value):
+                return _convert(whole, type_)
         what, _, place = str(error).partition(" - at `")
         raise Refused.because("schema_invalid", what, place=place.rstrip("`") or "$") from None
+
+
+_FLOAT_FOR_INT = "Expected `int`, got `float`"
+_FLOAT_BOUND = 2.0**63
+
+
+def _with_whole_numbers(value: object) -> object:
+    """JSON has one kind of number: `2.0` is 2 where an integer is asked for. Beyond 64 bits with sign it is refused."""
+    if isinstance(value, float) and value.is_integer() and -_FLOAT_BOUND <= value < _FLOAT_BOUND:
+        return int(value)
+    if isinstance(value, dict):
+        return {name: _with_whole_numbers(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_whole_numbers(inner) for inner in value]
+    return value

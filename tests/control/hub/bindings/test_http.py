@@ -11,19 +11,23 @@ from typing import Any
 
 import anyio
 import httpx2
+import msgspec
 import pytest
 
-from sayso.control.client.requests import cancel_request, open_request, submit_request
-from sayso.control.hub.bindings.http import BODY_CAP, serving_hub
+from sayso.control.client.requests import cancel_request, open_request, submit_request, switch_request
+from sayso.control.hub.bindings.http import BODY_CAP, hub_app, serving_hub
+from sayso.control.hub.hub import Hub
+from sayso.control.hub.registry import Registry
 from sayso.control.protocol.envelope import Envelope, write_envelope
 from sayso.control.protocol.payloads.scalars import Wire
+from sayso.core.clock import ManualClock
 from sayso.core.frames import SseDecoder, SseEvent
-from sayso.core.ids import SystemIds
+from sayso.core.ids import CountingIds, SystemIds
 from sayso.net.listen import Address
 from sayso.testing.provider import Call, Hangs, Say, Turn
 from sayso.testing.tools import asking
 from tests.control.conftest import Trace
-from tests.control.houses import House, open_house
+from tests.control.houses import NOON, House, open_house
 
 pytestmark = pytest.mark.anyio
 IDS = SystemIds()
@@ -193,7 +197,7 @@ async def test_an_envelope_of_another_type_is_refused_on_a_route(trace: Trace, a
 async def test_a_session_is_opened_listed_read_and_closed(trace: Trace, agent_schema: Any) -> None:
     """The whole life over the wire, and a second close that finds nothing."""
     async with door(trace, [[Say("done")]], agent_schema) as at:
-        request = open_request(IDS, "s7", {"why": "a test"})
+        request = open_request(IDS, session_id="s7", metadata={"why": "a test"})
         status, opened = await at.post("/adapters/sayso/sessions", request)
         assert (status, opened["in_reply_to"], opened["payload"]["session_id"]) == (200, request.id, "s7")
         listed = (await at.http.get("/sessions")).json()["sessions"]
@@ -210,7 +214,7 @@ async def test_a_session_is_opened_listed_read_and_closed(trace: Trace, agent_sc
         closed = await at.http.post("/sessions/s7/close")
         assert (closed.status_code, closed.content) == (204, b"")
         again = at.read(await at.http.post("/sessions/s7/close"))
-        assert error(again) == (404, "unknown_session")
+        assert error(again) == (409, "session_closed")
         assert again[1]["session_id"] == "s7"
 
 
@@ -398,3 +402,78 @@ async def test_a_head_of_the_stream_opens_none(trace: Trace, agent_schema: Any) 
     async with door(trace, [], agent_schema) as at:
         response = await at.http.head(f"{at.path}/events")
         assert (response.status_code, response.headers["content-type"].split(";")[0]) == (200, "text/event-stream")
+
+
+@pytest.mark.req("OAP-075", "OAP-108")
+async def test_settings_have_one_route_and_what_has_no_type_is_refused_by_its_feature(
+    trace: Trace, agent_schema: Any
+) -> None:
+    """A switch by either route; a live change of settings is named as what is not offered (OAP-075)."""
+    async with door(trace, [], agent_schema) as at:
+        asked = switch_request(IDS, at.house.session_id, "scripted/two")
+        for route in ("model", "settings"):
+            refused = await at.post(f"{at.path}/{route}", msgspec.structs.replace(asked, id=IDS.new("req")))
+            assert error(refused) == (400, "unsupported_feature")
+            assert refused[1]["payload"]["error"]["details"]["feature"] == "session.model.switch"
+        update = json.loads(write_envelope(asked)) | {"type": "session.settings.update.request", "id": "u1"}
+        answer = at.read(await at.http.post(f"{at.path}/settings", content=json.dumps(update), headers=JSON))
+        assert (error(answer), answer[1]["in_reply_to"]) == ((400, "unsupported_feature"), "u1")
+        assert answer[1]["payload"]["error"]["details"]["feature"] == "session.settings.update"
+        elsewhere = at.read(await at.http.post(f"{at.path}/model", content=json.dumps(update), headers=JSON))
+        assert error(elsewhere) == (400, "schema_invalid")
+
+
+@pytest.mark.req("OAP-113")
+async def test_a_body_over_the_cap_is_refused_while_it_comes(trace: Trace, agent_schema: Any) -> None:
+    """Without a length to judge, the bytes are counted: exactly the cap is read, one more is refused."""
+
+    async def chunks(size: int) -> AsyncIterator[bytes]:
+        for _ in range(size // 65_536):
+            yield b" " * 65_536
+        yield b" " * (size % 65_536)
+
+    async with door(trace, [], agent_schema) as at:
+        for size, expected in ((BODY_CAP, (400, "malformed_json")), (BODY_CAP + 1, (413, "request_too_large"))):
+            response = await at.http.post(f"{at.path}/submit", content=chunks(size), headers=JSON)
+            assert error(at.read(response)) == expected
+
+
+@pytest.mark.req("OAP-113")
+async def test_however_much_is_asked_at_once_nothing_is_busy(trace: Trace, agent_schema: Any) -> None:
+    """A socket has back pressure: each of two hundred requests at once is served, and the code is a pipe's alone."""
+    async with door(trace, [], agent_schema) as at, anyio.create_task_group() as tasks:
+        codes: list[int] = []
+
+        async def look() -> None:
+            codes.append((await at.get(f"{at.path}/state"))[0])
+
+        for _ in range(200):
+            tasks.start_soon(look)
+    assert codes == [200] * 200
+
+
+@pytest.mark.req("OAP-105", "OAP-091")
+async def test_a_head_has_no_body_and_takes_no_reader(trace: Trace, agent_schema: Any) -> None:
+    """It says what a GET would, and the stream of the open waits for whoever really reads."""
+    async with door(trace, [[Say("a")]], agent_schema) as at:
+        status, opened = await at.post("/adapters/sayso/sessions", open_request(IDS, session_id="s7"))
+        head = await at.http.request("HEAD", "/sessions/s7/events")
+        state = await at.http.request("HEAD", "/sessions/s7/state")
+        none = await at.http.request("HEAD", "/sessions/none/state")
+    assert (status, opened["type"]) == (200, "session.open.response")
+    assert [(each.status_code, each.content) for each in (head, state, none)] == [(200, b""), (200, b""), (404, b"")]
+    assert head.headers["content-type"].startswith("text/event-stream")
+
+
+@pytest.mark.req("OAP-112")
+async def test_every_route_there_is_refuses_a_web_page() -> None:
+    """Read off the application itself, so that a route written tomorrow is among them."""
+    hub = Hub(Registry({}), clock=ManualClock(NOON), ids=CountingIds())
+    app: Any = hub_app(hub, IDS)
+    paths = {(method, route.path) for route in app._app.routes for method in route.methods}
+    assert {("POST", "/sessions/{id}/settings"), ("HEAD", "/sessions/{id}/events")} <= paths
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://localhost") as http:
+        for method, path in sorted(paths):
+            target = path.format(id="s1", name="peer")
+            assert (await http.request(method, target, headers={"origin": "http://localhost"})).status_code == 403
+            assert (await http.request(method, target, headers={"host": "evil.example"})).status_code == 403

@@ -24,7 +24,7 @@ from sayso.control.hub.answers import refuse_query
 from sayso.control.hub.bindings.sse import event_stream
 from sayso.control.hub.hub import Hub
 from sayso.control.hub.machine import Cursor
-from sayso.control.hub.session import HubSession
+from sayso.control.hub.session import RESOLVES, SETTINGS, SUBMITS, HubSession
 from sayso.control.protocol.codes import CODES, status_of
 from sayso.control.protocol.envelope import Envelope, convert_envelope, write_envelope
 from sayso.control.protocol.payloads.error import ErrorResponse
@@ -37,11 +37,13 @@ from sayso.net.edge import Answer as EdgeAnswer
 from sayso.net.eventstream import EventStream
 from sayso.net.listen import LOOPBACK, Address, serving
 
-__all__ = ("BODY_CAP", "PORT", "hub_app", "serving_hub")
+__all__ = ("BODY_CAP", "PORT", "hub_app", "is_loopback", "serving_hub")
 
 PORT = 6270
 BODY_CAP = 16 * 1024 * 1024
 _JSON = "application/json"
+_SETTINGS_UPDATE = "session.settings.update.request"
+_COUNT = re.compile(r"[0-9]{1,9}")
 _SEQUENCE = re.compile(r"[0-9]{1,18}")
 _EDGE_CODES: Mapping[str, str] = {
     "foreign_host": "unrecognized_host",
@@ -70,15 +72,20 @@ async def serving_hub(hub: Hub, ids: Ids, *, host: str = LOOPBACK, port: int = P
     """Serves the hub while the block runs; at its end streams are ended first, then connections. Sweeping sessions is
     the hub's own end. Raises `Refused`: `port_in_use`, `address_not_ours`.
     """
-    async with serving(hub_app(hub, ids), host, port) as address:
+    async with serving(hub_app(hub, ids, hosts=LOOPBACK_HOSTS if is_loopback(host) else None), host, port) as address:
         try:
             yield address
         finally:
             hub.hang_up()
 
 
-def hub_app(hub: Hub, ids: Ids) -> ASGIApp:
-    """The application, its edge included."""
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what is bound here."""
+    return host in LOOPBACK_HOSTS
+
+
+def hub_app(hub: Hub, ids: Ids, *, hosts: frozenset[str] | None = LOOPBACK_HOSTS) -> ASGIApp:
+    """The application, its edge included; without `hosts` every Host is served, which a bind to the outside means."""
     routes = _Routes(hub, ids)
     app = Starlette(
         routes=[
@@ -86,8 +93,12 @@ def hub_app(hub: Hub, ids: Ids) -> ASGIApp:
             Route("/adapters/{name}/capabilities", routes.guard(routes.capabilities), methods=["GET"]),
             Route("/adapters/{name}/sessions", routes.guard(routes.open), methods=["POST"]),
             Route("/sessions", routes.guard(routes.sessions), methods=["GET"]),
+            Route("/sessions/history", routes.guard(routes.history), methods=["GET"]),
             Route("/sessions/{id}/state", routes.guard(routes.state), methods=["GET"]),
             Route("/sessions/{id}/tools", routes.guard(routes.tools), methods=["GET"]),
+            Route("/sessions/{id}/models", routes.guard(routes.models), methods=["GET"]),
+            Route("/sessions/{id}/model", routes.guard(routes.switch_model), methods=["POST"]),
+            Route("/sessions/{id}/settings", routes.guard(routes.settings), methods=["POST"]),
             Route("/sessions/{id}/events", routes.guard(routes.events), methods=["GET"]),
             Route("/sessions/{id}/submit", routes.guard(routes.submit), methods=["POST"]),
             Route("/sessions/{id}/resolve", routes.guard(routes.resolve), methods=["POST"]),
@@ -102,7 +113,7 @@ def hub_app(hub: Hub, ids: Ids) -> ASGIApp:
         body = write_envelope(refuse_query(refusal, hub.query_id(), ids))
         return EdgeAnswer(status=status_of(code), body=body)
 
-    return Edge(app, hosts=LOOPBACK_HOSTS, body_cap=BODY_CAP, render=render)
+    return Edge(app, hosts=hosts, body_cap=BODY_CAP, render=render)
 
 
 class _Routes:
@@ -142,6 +153,14 @@ class _Routes:
     async def sessions(self, request: Request) -> Response:
         return Response(encode({"sessions": await self._hub.sessions()}), media_type=_JSON)
 
+    async def history(self, request: Request) -> Response:
+        limits, cursors = request.query_params.getlist("limit"), request.query_params.getlist("cursor")
+        if len(limits) > 1 or len(cursors) > 1 or not all(_COUNT.fullmatch(limit) for limit in limits):
+            raise Refused.because("invalid_request", "one limit, which is a number, and one cursor")
+        limit = int(limits[0]) if limits else None
+        page = await self._hub.history(limit=limit, cursor=cursors[0] if cursors else None)
+        return Response(encode(page), media_type=_JSON)
+
     async def capabilities(self, request: Request) -> Response:
         return _respond(await self._hub.capabilities(request.path_params["name"]))
 
@@ -149,7 +168,12 @@ class _Routes:
         return _respond(await self._hub.state(request.path_params["id"]))
 
     async def tools(self, request: Request) -> Response:
-        return _respond(await self._hub.tools(request.path_params["id"]))
+        allowed = request.query_params.getlist("allow_degraded")
+        return _respond(await self._hub.tools(request.path_params["id"], allow_degraded=allowed))
+
+    async def models(self, request: Request) -> Response:
+        allowed = request.query_params.getlist("allow_degraded")
+        return _respond(await self._hub.models(request.path_params["id"], allow_degraded=allowed))
 
     # --- requests ---
 
@@ -157,13 +181,32 @@ class _Routes:
         envelope = await _read(request, "session.open.request")
         return _respond(await self._hub.open(request.path_params["name"], envelope))
 
-    async def submit(self, request: Request) -> Response:
-        envelope = await _read(request, "session.message.submit.request")
-        return _respond(await self._session(request, envelope).submit(envelope))
+    async def submit(self, request: Request) -> ASGIApp:
+        envelope = await _read(request, *SUBMITS)
+        session = self._session(request, envelope)
+        response = _respond(await session.submit(envelope))
+
+        async def respond(scope: Scope, receive: Receive, send: Send) -> None:
+            try:
+                await response(scope, receive, send)
+            finally:
+                session.published(envelope.id)
+
+        return respond
+
+    async def switch_model(self, request: Request) -> Response:
+        envelope = await _read(request, "session.model.switch.request")
+        return _respond(await self._session(request, envelope).switch_model(envelope))
+
+    async def settings(self, request: Request) -> Response:
+        """All that changes a session under way; what 0.1 has no type for is refused by its feature (OAP-075)."""
+        envelope = await _read(request, *SETTINGS, unsupported=_SETTINGS_UPDATE)
+        session = self._session(request, envelope)
+        change = session.switch_model if envelope.type == SETTINGS[0] else session.attach_provider
+        return _respond(await change(envelope))
 
     async def resolve(self, request: Request) -> Response:
-        types = ("action.permission.resolve.request", "user.input.resolve.request", "user.input.cancel.request")
-        envelope = await _read(request, *types)
+        envelope = await _read(request, *RESOLVES)
         return _respond(await self._session(request, envelope).resolve(envelope))
 
     async def cancel(self, request: Request) -> Response:
@@ -188,7 +231,7 @@ class _Routes:
         cursor = _cursor(request)
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
-        reader = session.subscribe(cursor)
+        reader = (session.adopt() if cursor is None else None) or session.subscribe(cursor)
 
         async def stream(scope: Scope, receive: Receive, send: Send) -> None:
             try:
@@ -206,9 +249,9 @@ def _respond(envelope: Envelope[Wire]) -> Response:
     return Response(write_envelope(envelope), status_code=status, media_type=_JSON)
 
 
-async def _read(request: Request, *types: str) -> Envelope[Any]:
+async def _read(request: Request, *types: str, unsupported: str = "") -> Envelope[Any]:
     """The envelope of a body. Raises `_Unserved`: `unsupported_media_type`, `request_too_large`, `request_read`,
-    `malformed_json`, `schema_invalid`, `type_mismatch`.
+    `malformed_json`, `schema_invalid`, `type_mismatch`, and `unsupported_feature` for the type `unsupported`.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != _JSON:
@@ -221,6 +264,9 @@ async def _read(request: Request, *types: str) -> Envelope[Any]:
     value: object = None
     try:
         value = parse(body)
+        if unsupported and _text(value, "type") == unsupported:
+            details = {"feature": unsupported.removesuffix(".request"), "reason": "unadvertised"}
+            raise Refused.because("unsupported_feature", f"{unsupported} is not served here", details=details)
         envelope = convert_envelope(value)
     except Refused as refused:
         raise _Unserved(refused.refusal, _text(value, "id"), _text(value, "session_id") or UNSET) from None

@@ -16,7 +16,12 @@ __all__ = (
     "ActionCallFailed",
     "ActionCallProgress",
     "ActionCallRequested",
+    "ActionCallResolveRequest",
+    "ActionCallResolveResponse",
     "ActionCallStarted",
+    "CallAcknowledgement",
+    "CallRefusal",
+    "CallRefusalReason",
     "PermissionChoice",
     "PermissionOutcome",
     "PermissionRequested",
@@ -28,6 +33,9 @@ __all__ = (
 )
 
 PermissionOutcome = Literal["resolved", "rejected", "cancelled", "failed"]
+CallRefusalReason = Literal[
+    "unknown_interaction", "wrong_responder", "already_resolved", "repeated_acknowledgement", "late_acknowledgement"
+]
 
 
 class ToolsListRequest(Wire, frozen=True, kw_only=True):
@@ -138,6 +146,55 @@ class ActionCallCancelled(Wire, frozen=True, kw_only=True):
     responded_by: Maybe[OpaqueId] = UNSET
     source: Maybe[OpaqueId] = UNSET
     name: Maybe[str] = UNSET
+
+
+class CallAcknowledgement(Wire, frozen=True, kw_only=True):
+    """The client has begun to run its tool; it says nothing more."""
+
+
+class ActionCallResolveRequest(Wire, frozen=True, kw_only=True):
+    """`action.call.resolve.request`: the client says that its tool began, or how it ended."""
+
+    interaction_id: OpaqueId
+    session_id: OpaqueId
+    run_id: OpaqueId
+    tool_call_id: OpaqueId
+    requested_by: OpaqueId
+    responded_by: OpaqueId
+    started: Maybe[CallAcknowledgement] = UNSET
+    result: Maybe[Json] = UNSET
+    error: Maybe[ProtocolError] = UNSET
+
+    def __post_init__(self) -> None:
+        if sum(said is not UNSET for said in (self.started, self.result, self.error)) != 1:
+            raise ValueError("a resolve has exactly one of `started`, `result` and `error`")
+
+
+class CallRefusal(Wire, frozen=True, kw_only=True):
+    """Beside `already_resolved`: the request that settled the call."""
+
+    settlement_id: Maybe[OpaqueId] = UNSET
+
+
+class ActionCallResolveResponse(Wire, frozen=True, kw_only=True):
+    """`action.call.resolve.response`."""
+
+    interaction_id: OpaqueId
+    session_id: OpaqueId
+    run_id: OpaqueId
+    tool_call_id: OpaqueId
+    accepted: bool
+    reason: Maybe[CallRefusalReason] = UNSET
+    details: Maybe[CallRefusal] = UNSET
+
+    def __post_init__(self) -> None:
+        if self.accepted == (self.reason is not UNSET):
+            raise ValueError("a refusal, and no other answer, has a `reason`")
+        settlement = UNSET if self.details is UNSET else self.details.settlement_id
+        if (self.reason == "already_resolved") != (settlement is not UNSET) or (
+            self.details is not UNSET and settlement is UNSET
+        ):
+            raise ValueError("`already_resolved`, and no other reason, has `details.settlement_id`")
 
 
 class PermissionChoice(Wire, frozen=True, kw_only=True):

@@ -29,7 +29,10 @@ __all__ = (
     "Degradation",
     "EffectiveDelivery",
     "Endpoint",
+    "FeatureConstraints",
+    "FeatureLimits",
     "FeatureSupport",
+    "Features",
     "InitializeRequest",
     "InitializeResponse",
     "Layer",
@@ -65,7 +68,13 @@ class Participant(Wire, frozen=True, kw_only=True):
     version: Maybe[str] = UNSET
 
 
-class _FeatureLimits(msgspec.Struct, frozen=True, kw_only=True):
+class FeatureConstraints(msgspec.Struct, frozen=True, kw_only=True):
+    """The constraints the specification names; others may stand beside them."""
+
+    fixed_result: Maybe[JsonObject] = UNSET
+
+
+class FeatureLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The limits the specification names; others may stand beside them."""
 
     max_sources: Maybe[Ordinal] = UNSET
@@ -73,6 +82,10 @@ class _FeatureLimits(msgspec.Struct, frozen=True, kw_only=True):
     max_tools: Maybe[Ordinal] = UNSET
     name_pattern: Maybe[Text] = UNSET
     schema_dialect: Maybe[Text] = UNSET
+
+    def __post_init__(self) -> None:
+        if self.transports is not UNSET and len(set(self.transports)) != len(self.transports):
+            raise ValueError("`transports` holds a value twice")
 
 
 class FeatureSupport(Wire, frozen=True, kw_only=True):
@@ -87,12 +100,10 @@ class FeatureSupport(Wire, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         refuse_repeats(self, "modes")
-        if self.constraints is not UNSET and not isinstance(self.constraints.get("fixed_result", {}), Mapping):
-            raise ValueError("`constraints.fixed_result` is an object")
+        if self.constraints is not UNSET:
+            msgspec.convert(self.constraints, FeatureConstraints)
         if self.limits is not UNSET:
-            limits = msgspec.convert(self.limits, _FeatureLimits)
-            if limits.transports is not UNSET and len(set(limits.transports)) != len(limits.transports):
-                raise ValueError("`limits.transports` holds a value twice")
+            msgspec.convert(self.limits, FeatureLimits)
 
 
 Features = Mapping[str, FeatureSupport]

@@ -1,0 +1,1 @@
+"""What `sayso check` looks at, a file a subject; each gives a `Part`."""

@@ -1,0 +1,292 @@
+"""One adapter as an endpoint: raw envelopes, one a line, over our own pipes (OAP-126..129).
+
+Requests are answered under their ids in any order, except that what names a session waits until that session's open has
+been answered. Events come unasked. There is no close: the pipe is the life of every session, and a run that is under
+way when the host hangs up ends with it, without a terminal that nobody would read. Whoever serves sweeps the hub
+afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import msgspec
+import structlog
+from anyio.abc import TaskGroup
+
+from sayso.control.adapters.contract import MeetsParticipant
+from sayso.control.endpoint.lines import ControlLine, EnvelopeLine, ReplayError, read_line, read_replay
+from sayso.control.endpoint.logins import Logins
+from sayso.control.endpoint.stream import SessionStream
+from sayso.control.hub.answers import answer, refuse_query
+from sayso.control.hub.bindings.stdio import StdioEnd, StdioEnding
+from sayso.control.hub.hub import Hub
+from sayso.control.hub.serving import serve_request
+from sayso.control.protocol.codes import CODES, protocol_error
+from sayso.control.protocol.envelope import AGENT_PROFILE, VERSION, Envelope, convert_envelope, write_envelope
+from sayso.control.protocol.payloads.action import ToolsListResponse
+from sayso.control.protocol.payloads.auth import AuthLoginStartResponse
+from sayso.control.protocol.payloads.capabilities import InitializeRequest, InitializeResponse
+from sayso.control.protocol.payloads.error import ErrorResponse
+from sayso.control.protocol.payloads.scalars import UNSET, Maybe, Wire
+from sayso.control.protocol.payloads.session import MessageSubmitResponse
+from sayso.core.ids import Ids
+from sayso.core.refusal import Misuse, Refusal, Refused
+from sayso.core.strictjson import encode
+from sayso.net.ownpipes import LineInput, LineOutput
+
+__all__ = ("EndpointBounds", "EndpointOverStdio")
+
+_log = structlog.get_logger(__name__)
+Serve = Callable[[Envelope[Any]], Awaitable[Envelope[Wire]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointBounds:
+    """A line's bytes either way; how many requests are served at once; seconds for each step of the end, and seconds
+    in which a host that takes nothing at all is taken as gone.
+    """
+
+    line: int = 16 * 1024 * 1024
+    requests: int = 64
+    stage: float = 5.0
+    stall: float = 120.0
+
+
+class EndpointOverStdio:
+    """One connection. `serve` runs it to its end; the hub, whose adapter `name` this is, is entered by the caller."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        name: str,
+        lines: LineInput,
+        output: LineOutput,
+        *,
+        ids: Ids,
+        bounds: EndpointBounds = EndpointBounds(),
+    ) -> None:
+        self._hub = hub
+        self._name = name
+        self._lines = lines
+        self._output = output
+        self._ids = ids
+        self._bounds = bounds
+        self._room = anyio.Semaphore(bounds.requests)
+        self._in_flight = 0
+        self._read = 0
+        self._changed = anyio.Event()
+        self._streams: dict[str, SessionStream] = {}
+        self._opening: dict[str, anyio.Event] = {}
+        self._tasks: TaskGroup | None = None
+        self._logins = Logins(hub, name, ids, self._told)
+        self._serves: Mapping[str, Serve] = {
+            "protocol.initialize.request": self._initialize,
+            "capabilities.request": self._capabilities,
+            "session.open.request": self._open,
+            "action.tools.list.request": self._list_tools,
+            "auth.providers.request": self._logins.providers,
+            "auth.login.start.request": self._logins.start,
+            "auth.login.cancel.request": self._logins.cancel,
+        }
+
+    async def serve(self, stop: anyio.Event) -> StdioEnd:
+        """Until the host hangs up, `stop` is set, a line cannot be read or the output is gone; then settles."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            with anyio.CancelScope() as reading:
+                for wait in (stop.wait, self._output.broken.wait, self._stalled):
+                    tasks.start_soon(_cancel_after, wait, reading)
+                end = await self._serve_lines(tasks)
+            if reading.cancelled_caught:
+                end = StdioEnd(StdioEnding.CLEAN)
+            end = await self._settle(end)
+            tasks.cancel_scope.cancel()
+        return end
+
+    async def _serve_lines(self, tasks: TaskGroup) -> StdioEnd:
+        while True:
+            self._read += 1
+            try:
+                line = await self._lines.read_line()
+                if line is None:
+                    if self._lines.unfinished:
+                        raise Refused.because("malformed_line", "the last line has no end")
+                    return StdioEnd(StdioEnding.CLEAN)
+                read = read_line(line)
+            except Refused as refused:
+                return StdioEnd(StdioEnding.MALFORMED, f"line {self._read}: {refused.refusal.message}")
+            await self._room.acquire()
+            self._in_flight += 1
+            # Begun in the order of the lines, up to the first thing each has to wait for.
+            tasks.start_soon(self._serve_one, read, tasks)
+            await anyio.lowlevel.checkpoint()
+
+    async def _serve_one(self, line: EnvelopeLine | ControlLine, tasks: TaskGroup) -> None:
+        try:
+            if isinstance(line, ControlLine):
+                await self._control(line, tasks)
+            else:
+                await self._answer(line)
+        finally:
+            self._room.release()
+            self._in_flight -= 1
+            self._tell_change()
+
+    # --- requests ---
+
+    async def _answer(self, line: EnvelopeLine) -> None:
+        session_id = line.value.get("session_id")
+        scope: Maybe[str] = session_id if isinstance(session_id, str) and session_id else UNSET
+        try:
+            request = convert_envelope(line.value)
+            response = await self._serve_request(request)
+        except Refused as refused:
+            response = refuse_query(refused.refusal, line.id, self._ids, session_id=scope)
+        except Misuse:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever broke in here, the host gets a bare internal error
+            _log.error("endpoint_request_broke", error=type(error).__name__)
+            refusal = Refusal(code="internal", message=CODES["internal"].meaning)
+            response = refuse_query(refusal, line.id, self._ids, session_id=scope)
+        data = write_envelope(_as_endpoint(response))
+        if len(data) > self._bounds.line:
+            refusal = Refusal(code="response_too_large", message=CODES["response_too_large"].meaning)
+            data = write_envelope(refuse_query(refusal, line.id, self._ids, session_id=scope))
+        await self._output.write_line(data)
+        self._after(line.id, response)
+
+    async def _serve_request(self, request: Envelope[Any]) -> Envelope[Wire]:
+        serve = self._serves.get(request.type)
+        if serve is not None:
+            return await serve(request)
+        if not request.type.endswith(".request"):
+            raise Refused.because("type_mismatch", "an endpoint takes requests", place="$.type")
+        if (opening := self._opening.get(request.session_id or "")) is not None:
+            await opening.wait()
+        return await serve_request(self._hub, request)
+
+    async def _initialize(self, request: Envelope[InitializeRequest]) -> Envelope[Wire]:
+        asked = request.payload
+        if VERSION not in asked.protocol_versions or AGENT_PROFILE not in asked.profiles:
+            raise Refused.because("unsupported_version", f"this endpoint speaks version {VERSION} of {AGENT_PROFILE}")
+        adapter = self._hub.adapter(self._name)
+        if asked.participant is not UNSET and isinstance(adapter, MeetsParticipant):
+            adapter.meet(asked.participant.id)
+        found = await self._hub.probe(self._name)
+        response = InitializeResponse(
+            protocol_version=VERSION, profile=AGENT_PROFILE, endpoint=found.capabilities.endpoint
+        )
+        return answer(request, response, self._ids)
+
+    async def _capabilities(self, request: Envelope[Any]) -> Envelope[Wire]:
+        found = await self._hub.probe(self._name)
+        # A pin is ignored here: this is how a host learns the revision.
+        response = answer(request, found.capabilities, self._ids)
+        return msgspec.structs.replace(response, capability_revision=found.revision)
+
+    async def _open(self, request: Envelope[Any]) -> Envelope[Wire]:
+        session_id = request.payload.session_id or None
+        opening = anyio.Event()
+        if session_id is not None and session_id not in self._opening:
+            self._opening[session_id] = opening
+        try:
+            response = await self._hub.open(self._name, request)
+            if response.type == "session.open.response" and self._tasks is not None:
+                self._begin(str(response.session_id), self._tasks)
+            return response
+        finally:
+            if session_id is not None and self._opening.get(session_id) is opening:
+                del self._opening[session_id]
+            opening.set()
+
+    def _begin(self, session_id: str, tasks: TaskGroup) -> None:
+        """A session's events follow the answer that opened it: whoever called has that answer in hand, and writes it
+        before anything that is begun here gets its turn.
+        """
+        session = self._hub.session(session_id)
+        session.listeners.append(self._told)
+        stream = self._streams[session_id] = SessionStream(session, self._output.write_line, self._bounds.line)
+        stream.start(tasks)
+
+    def _told(self, envelope: Envelope[Wire]) -> None:
+        """An event of a session or of a login: both are few, and in nobody's journal."""
+        if self._tasks is not None:
+            self._tasks.start_soon(self._output.write_line, write_envelope(envelope))
+
+    async def _list_tools(self, request: Envelope[Any]) -> Envelope[Wire]:
+        if request.payload.session_id is not UNSET:
+            return await serve_request(self._hub, request)
+        found = await self._hub.probe(self._name)
+        listed = ToolsListResponse(tools=found.capabilities.tools or (), sources=found.capabilities.sources)
+        return answer(request, listed, self._ids, found.revision)
+
+    def _after(self, request_id: str, response: Envelope[Wire]) -> None:
+        """What waits for an answer to be out: the events behind a steer's, and a login's."""
+        if isinstance(response.payload, MessageSubmitResponse):
+            self._hub.session(response.payload.session_id).published(request_id)
+        if isinstance(response.payload, AuthLoginStartResponse) and self._tasks is not None:
+            self._tasks.start_soon(self._logins.tell, response.payload.flow_id)
+
+    # --- control frames ---
+
+    async def _control(self, frame: ControlLine, tasks: TaskGroup) -> None:
+        try:
+            asked = read_replay(frame)
+            if (opening := self._opening.get(asked.session_id)) is not None:
+                await opening.wait()
+            stream = self._streams.get(asked.session_id)
+            if stream is None:
+                raise Refused.because("unknown_session", CODES["unknown_session"].meaning)
+            await stream.replay(asked, tasks)
+        except Refused as refused:
+            error = protocol_error(refused.refusal)
+            answered = ReplayError(id=frame.id or UNSET, code=error.code, message=error.message[:300])
+            await self._output.write_line(encode(answered))
+
+    # --- the end ---
+
+    async def _settle(self, end: StdioEnd) -> StdioEnd:
+        """What was admitted is answered, what was told is written, each within its time."""
+        stage = self._bounds.stage
+        with anyio.move_on_after(stage):
+            while self._in_flight:
+                await self._changed.wait()
+        if self._in_flight and end.is_clean and not self._output.broken.is_set():
+            end = StdioEnd(StdioEnding.STALLED, f"{self._in_flight} requests were not answered in {stage:g} s")
+        self._hub.hang_up()
+        with anyio.move_on_after(stage):
+            for stream in tuple(self._streams.values()):
+                await stream.over.wait()
+        if not await self._output.drain(stage) and end.is_clean:
+            end = StdioEnd(StdioEnding.OUTPUT_LOST, "the host takes no more output")
+        return end
+
+    async def _stalled(self) -> None:
+        """Returns when output has waited for long and nothing of it has left: no host could still be reading."""
+        written = -1
+        while written != self._output.written or not self._output.pending:
+            written = self._output.written
+            await anyio.sleep(self._bounds.stall)
+
+    def _tell_change(self) -> None:
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+
+async def _cancel_after(wait: Callable[[], Awaitable[Any]], scope: anyio.CancelScope) -> None:
+    await wait()
+    scope.cancel()
+
+
+def _as_endpoint(response: Envelope[Wire]) -> Envelope[Wire]:
+    """A cancel that came too late has a name of its own here (OAP-014)."""
+    payload = response.payload
+    if not isinstance(payload, ErrorResponse) or payload.error.code != "run_terminal":
+        return response
+    error = msgspec.structs.replace(payload.error, code="run_already_terminal")
+    return msgspec.structs.replace(response, payload=ErrorResponse(error=error))

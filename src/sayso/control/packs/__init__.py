@@ -1,0 +1,1 @@
+"""Worked extension packs, shipped as examples that the tests and `sayso check` load."""
