@@ -24,10 +24,13 @@ from sayso.world.hosts import HOSTS
 ROOT = Path(__file__).resolve().parents[2]
 SCHEDULING = ROOT / "src" / "sayso" / "scheduling"
 SPEC = ROOT / "docs" / "spec" / "scheduling.md"
+APPS = ROOT / "src" / "sayso" / "apps"
+ANOTHER_PROTOCOLS = {APPS / "cli" / name for name in ("check.py", "conformance.py", "serve.py", "validate.py")}
+"""Commands of agent control, whose words are its own."""
 TEXTS = [
     *sorted(SCHEDULING.rglob("*.py")),
     *sorted((ROOT / "src" / "sayso" / "world").rglob("*.py")),
-    *sorted((ROOT / "src" / "sayso" / "apps").rglob("*.py")),
+    *sorted(set(APPS.rglob("*.py")) - ANOTHER_PROTOCOLS),
     SPEC,
     ROOT / "docs" / "commands.md",
 ]

@@ -49,8 +49,8 @@ async def judge_all(kinds: list[str]) -> dict[str, ConformanceReport]:
 
 @pytest.fixture(scope="module")
 def reports(request: pytest.FixtureRequest) -> dict[str, ConformanceReport]:
-    """All kinds that this session asks for, side by side: most of their time is waiting."""
-    items = [item for item in request.session.items if isinstance(item, pytest.Function)]
+    """All kinds that are asked for here, side by side: most of their time is waiting."""
+    items = [item for item in request.session.items if isinstance(item, pytest.Function) and item.path == request.path]
     asked = {
         item.callspec.params["kind"] for item in items if hasattr(item, "callspec") and "kind" in item.callspec.params
     }
