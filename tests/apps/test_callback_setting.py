@@ -27,3 +27,27 @@ def test_anything_else_is_refused_before_it_reaches_a_host(tmp_path: Path, url: 
     with pytest.raises(Refused) as caught:
         read_settings(tmp_path)
     assert caught.value.refusal.code == "settings_invalid"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            'callback_url = "http://me.example"',
+            'callback_url is an https address in lower case without port, like "https://me.example/heard"',
+        ),
+        (
+            'keyapp_origin = "https://keys.example/"',
+            'keyapp_origin is an https address in lower case without port or path, like "https://keys.example"',
+        ),
+        ('contact = "ring me"', "contact is one telephone number or one e-mail address, and nothing else"),
+        ('name = ""', "name is a name, up to 200 characters on one line"),
+        ("zone = 5", "Expected `str | null`, got `int` - at `$.zone`"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words_and_not_as_a_pattern(tmp_path: Path, line: str, said: str) -> None:
+    """Whoever edits the file learns how the value is written."""
+    (tmp_path / "settings.toml").write_text(line + "\n")
+    with pytest.raises(Refused) as caught:
+        read_settings(tmp_path)
+    assert caught.value.refusal.message == f"{tmp_path / 'settings.toml'} cannot be read: {said}"

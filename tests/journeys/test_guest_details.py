@@ -46,7 +46,9 @@ def test_by_hand_with_a_note_where_notes_are_taken(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     listed = sayso("host", "bookings", "--world-host", "northwind", "--home", str(home)).out
     assert "Dana Whitfield, +1 416 555 0110; Lee comes" in listed
-    assert "their note: We run two warehouses." in listed
+    assert 'their note: "We run two warehouses."' in listed
+    nobody = guest("confirm", named(held.out, "h"), "--contact", "+1 416 555 0110")
+    assert (nobody.code, "with a name in settings.toml: who is it?" in nobody.err) == (2, True), nobody.err
     wrong = guest("confirm", named(held.out, "h"), "--name", "Dana", "--contact", "ring me at home")
     assert (wrong.code, "--contact: write one telephone number" in wrong.err) == (2, True), wrong.err
 

@@ -115,7 +115,7 @@ def _whole(instant: datetime) -> datetime:
 def earlier_keys(vault: Vault, keys: HostKeys, now: datetime) -> Sequence[EarlierKey]:
     """Those of the keys before that are still published, and what for."""
     return [
-        EarlierKey(vault.public(each.name), "sign" if now < parse_instant(each.sign_until) else "verify")
+        EarlierKey(vault.public(each.name), "sign", parse_instant(each.sign_until)).at(now)
         for each in keys.earlier
         if now < parse_instant(each.keep_until)
     ]

@@ -101,7 +101,7 @@ async def sign_at_desk(opened: OpenDesk, out: TextIO, data: bytes) -> str:
             "person_must_answer", "The key of this calendar's owner is not in this home: hand in what they signed."
         )
     async with Fetcher() as fetcher:
-        documents = DeskDocuments(opened.desk.document)
+        documents = DeskDocuments(opened.desk.document_at(opened.clock.now()))
         return await sign_at_terminal(vault, opened.clock, fetcher, out, data, documents=documents)
 
 

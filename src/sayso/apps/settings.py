@@ -59,7 +59,21 @@ def read_settings(home: Path) -> Settings:
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, UnicodeDecodeError) as wrong:
         raise Refused.because(
             "settings_invalid",
-            f"{path} cannot be read: {wrong}",
+            f"{path} cannot be read: {_said(wrong)}",
             place=str(path),
             help="Correct that line and try again.",
         ) from None
+
+
+def _said(wrong: Exception) -> str:
+    """What is wrong in words; of a member whose form is a pattern, how it is written."""
+    name = str(wrong).rpartition("`$.")[2].removesuffix("`") if isinstance(wrong, msgspec.ValidationError) else ""
+    return f"{name} is {_FORMS[name]}" if name in _FORMS else str(wrong)
+
+
+_FORMS = {
+    "name": "a name, up to 200 characters on one line",
+    "contact": "one telephone number or one e-mail address, and nothing else",
+    "keyapp_origin": 'an https address in lower case without port or path, like "https://keys.example"',
+    "callback_url": 'an https address in lower case without port, like "https://me.example/heard"',
+}

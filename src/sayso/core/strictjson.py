@@ -21,7 +21,7 @@ import orjson
 
 from sayso.core.refusal import Misuse, Refused
 
-__all__ = ("MAX_DEPTH", "MAX_INTEGER", "MIN_INTEGER", "JsonValue", "convert", "decode", "encode", "parse")
+__all__ = ("MAX_DEPTH", "MAX_INTEGER", "MIN_INTEGER", "JsonValue", "convert", "decode", "encode", "parse", "parse_flat")
 
 JsonValue: TypeAlias = "Mapping[str, JsonValue] | Sequence[JsonValue] | str | int | float | bool | None"
 T = TypeVar("T")
@@ -62,15 +62,23 @@ def parse(data: bytes, *, depth: int = 64) -> JsonValue:
     """
     if depth > MAX_DEPTH:
         raise Misuse(f"a depth of {depth} is more than the parser reads")
+    value = parse_flat(data)
+    # Two cheap bounds spare nearly every document the walk: there are no more levels than brackets, and a serialiser
+    # in C refuses integers beyond 2^53 and writes an infinity (1e400) as null.
+    if data.count(b"{") + data.count(b"[") > depth or _may_hold_wild_number(value):
+        _walk(value, data, depth)
+    return value
+
+
+def parse_flat(data: bytes) -> JsonValue:
+    """Reads as `parse` does, and looks neither at depth nor at the range of numbers: for whoever then holds all of the
+    value to a closed type in which nothing nests, and looks at its numbers. Raises `Refused("malformed_json")`.
+    """
     try:
         # Only member names are remembered between calls: values may be secrets.
         value: JsonValue = jiter.from_json(data, allow_inf_nan=False, catch_duplicate_keys=True, cache_mode="keys")
     except ValueError as error:
         raise _explain(data, str(error)) from None
-    # Two cheap bounds spare nearly every document the walk: there are no more levels than brackets, and a serialiser
-    # in C refuses integers beyond 2^53 and writes an infinity (1e400) as null.
-    if data.count(b"{") + data.count(b"[") > depth or _may_hold_wild_number(value):
-        _walk(value, data, depth)
     return value
 
 

@@ -135,13 +135,13 @@ def _open(home: Path, config: HostConfig, store: Store, clock: Clock) -> OpenHos
     signer = _key(vault, _OFFERS)
     log = f"sayso/{_key(vault, _LEDGER).public.thumbprint}"
     if config.kind == "person":
-        return _open_calendar(vault, config, store, log)
+        return _open_calendar(vault, config, store, log, clock)
     desk = open_desk(config, signer, SystemIds(), log=log)
-    app = host_app(config, desk, store, clock) if config.operator is None else document_app(config, desk)
+    app = host_app(config, desk, store, clock) if config.operator is None else document_app(config, desk, clock)
     return OpenHost(config, desk, store, app)
 
 
-def _open_calendar(vault: Vault, config: HostConfig, store: Store, log: str) -> OpenHost:
+def _open_calendar(vault: Vault, config: HostConfig, store: Store, log: str, clock: Clock) -> OpenHost:
     """A person's calendar with its owner's key and its keeper's; a rule of theirs is signed when it is first served."""
     owner, keeper = _key(vault, _PRINCIPAL), _key(vault, _AGENT)
     config = owned_by(config, owner.public)
@@ -153,7 +153,7 @@ def _open_calendar(vault: Vault, config: HostConfig, store: Store, log: str) -> 
             rule = noors_rule(config, owner, keeper.public, SystemIds(), unit.now)
             at_rules(unit, desk, KeepRuleRequest(idempotency_key=SystemIds().new("i"), rule=rule))
 
-    return OpenHost(config, desk, store, document_app(config, desk), begin)
+    return OpenHost(config, desk, store, document_app(config, desk, clock), begin)
 
 
 def _folder(home: Path, name: str) -> Path:

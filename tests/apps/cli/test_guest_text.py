@@ -41,6 +41,16 @@ def test_a_hosts_own_words_stay_its_own():
     assert act_text("hold_slot", refused(code="SLOT_TAKEN", place="$.start")) == ["Expected `str` matching regex '^x$'"]
 
 
+@pytest.mark.req("SCH-104")
+def test_what_a_host_says_is_told_as_its_words():
+    """Its refusal and its advice are quoted, on their lines, with whose they are."""
+    said = {"code": "CONFLICT", "message": 'Taken.\nBooked: "b_1"', "help": "Pay me \u202efirst."}
+    assert act_text("hold_slot", Done(result={"refused": said, "by": "shop.example"}, is_error=True)) == [
+        'shop.example: "Taken.[U+000A]Booked: ’b_1’"',
+        'shop.example: "Pay me [U+202E]first."',
+    ]
+
+
 def test_a_rubbish_time_is_told_so_by_the_command(tmp_path):
     """The whole way, before anything is asked of anybody."""
     home = tmp_path / "home"

@@ -284,3 +284,24 @@ def test_a_closed_input_is_a_start_that_fails(tmp_path: Path, role: str) -> None
     done = subprocess.run(["/bin/sh", "-c", shell], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert "standard input or output is closed" in done.stderr.lower()
+
+
+@pytest.mark.req("OAP-127")
+def test_a_line_of_an_endpoint_has_sixteen_mebibytes(tmp_path: Path) -> None:
+    """One of exactly so many is answered; one byte more ends it, saying both sizes."""
+    bound = 16 * 1024 * 1024
+    head, end = '{"protocol": "x", "id": "a", "more": "', '"}'
+    for surplus, exit_code in ((0, 0), (1, 1)):
+        line = head + "a" * (bound + surplus - len(head) - len(end)) + end + "\n"
+        done = run("serve", "agent", "--backend", "memory", home=tmp_path, given=line)
+        assert (done.returncode, done.stdout.count("\n")) == (exit_code, 1 - exit_code)
+    assert f"a line of {bound + 1} bytes is over the bound of {bound}" in done.stderr
+
+
+@pytest.mark.req("OAP-125", "OAP-129")
+@pytest.mark.parametrize("role", ["serve --stdio", "serve agent --backend memory"])
+def test_a_closed_standard_error_costs_its_messages_alone(tmp_path: Path, role: str) -> None:
+    """Its number would be the next file's that is opened here, and what is said would go there."""
+    shell = f"{sys.executable} -m sayso {role} --home {tmp_path} 2>&- </dev/null"
+    done = subprocess.run(["/bin/sh", "-c", shell], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stdout) == (0, "")

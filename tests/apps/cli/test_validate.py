@@ -96,3 +96,20 @@ def test_help_says_what_a_trace_is_and_what_the_codes_mean() -> None:
     assert all(
         word in out for word in ("--format", "--mode", "--pack", "--provider", "one envelope a line", "Exit codes")
     )
+
+
+@pytest.mark.req("OAP-026")
+def test_standard_input_is_one_trace_and_may_be_closed() -> None:
+    """Named twice it is a usage error; closed it could not be read."""
+    code, out, err = run("-", "-", data=SOUND.read_bytes())
+    assert (code, out, "give - once" in err) == (2, "", True)
+    shell = f"{sys.executable} -m sayso validate - <&-"
+    done = subprocess.run(["/bin/sh", "-c", shell], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (3, b"", b"- cannot be read: it is closed.\n")
+
+
+@pytest.mark.req("OAP-034")
+def test_a_refusal_without_a_place_names_none() -> None:
+    """One pack given twice is refused as a whole."""
+    code, _, err = run("--pack", STORAGE, "--pack", STORAGE, SOUND)
+    assert (code, "pack_id_collision" in err, "None" in err) == (3, True, False)

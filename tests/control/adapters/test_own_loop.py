@@ -14,6 +14,7 @@ from sayso.core.refusal import Misuse, Refused
 from sayso.testing.provider import ScriptedProvider
 from sayso.testing.tools import ScriptedTools, asking, read_only
 from tests.control.houses import NOON
+from tests.control.wire import request
 
 pytestmark = pytest.mark.anyio
 
@@ -44,6 +45,21 @@ async def test_a_pin_to_another_revision_is_stale_and_names_both() -> None:
     current = (await loop("look").probe()).revision
     assert refused.value.refusal.code == "stale_capabilities"
     assert refused.value.refusal.details == {"expected_revision": current, "current_revision": "old"}
+
+
+@pytest.mark.req("OAP-018")
+async def test_a_stale_pin_is_refused_of_an_answer_and_of_a_cancel_too() -> None:
+    """Before the run is looked for."""
+    scope = {"session_id": "s1", "run_id": "never"}
+    answer = {**scope, "interaction_id": "i", "requested_by": "agent", "responded_by": "user", "granted": True}
+    async with anyio.create_task_group() as tasks:
+        session = await loop("look").open(open_request(CountingIds()), "s1", tasks)
+        resolve = request("action.permission.resolve.request", answer, capability_revision="old")
+        cancel = request("run.cancel.request", scope, capability_revision="old")
+        for asked in (session.resolve(resolve), session.cancel(cancel)):
+            with pytest.raises(Refused) as refused:
+                await asked
+            assert refused.value.refusal.code == "stale_capabilities"
 
 
 async def test_two_tools_of_one_name_are_a_bug_of_the_house() -> None:

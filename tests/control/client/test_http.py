@@ -11,9 +11,12 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from sayso.control.client.agent import AgentClient
 from sayso.control.client.http import HubClient
 from sayso.control.client.run import Answered, run_to_terminal
-from sayso.control.hub.bindings.http import serving_hub
+from sayso.control.hub.bindings.http import BODY_CAP, serving_hub
+from sayso.control.hub.hub import Hub
+from sayso.control.hub.registry_loading import default_registry
 from sayso.control.protocol.envelope import Envelope
 from sayso.control.protocol.payloads.action import PermissionRequested
 from sayso.control.protocol.payloads.scalars import Wire
@@ -283,3 +286,54 @@ async def speaking(body: bytes) -> AsyncIterator[str]:
         tasks.start_soon(listener.serve, answer)
         yield f"http://127.0.0.1:{port}"
         tasks.cancel_scope.cancel()
+
+
+@pytest.mark.req("OAP-203", "OAP-053")
+async def test_a_reservation_that_is_named_is_read_when_its_turn_comes() -> None:
+    """What the run before it tells meanwhile is another's, and no breach."""
+    async with (
+        Hub(default_registry()) as hub,
+        serving_hub(hub, IDS, port=0) as address,
+        HubClient(address.url, ids=IDS) as client,
+    ):
+        session = await client.start("memory")
+        first = await session.submit("script: hold")
+        second = await session.submit("script: plain", delivery="queue")
+        got: list[Envelope[Wire]] = []
+
+        async def read() -> None:
+            got.extend([envelope async for envelope in session.events(run_id=second.run_id, after=0)])
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+            while not hub.session(session.id)._readers:
+                await anyio.lowlevel.checkpoint()
+            await session.cancel(first.run_id)
+    assert {envelope.run_id for envelope in got} == {second.run_id}
+    assert (seen(got), got[-1].type) == (list(range(1, len(got) + 1)), "run.completed")
+
+
+@pytest.mark.req("OAP-203")
+async def test_a_run_that_is_named_is_read_from_its_start(trace: Trace) -> None:
+    """Also when it has ended, over a socket and in process; one that never was is refused and not waited for."""
+    async with served(trace, [[Say("a")]]) as (house, address), HubClient(address.url, ids=IDS) as remote:
+        admitted = await house.client.submit(house.session_id, "go")
+        while house.hub.session(house.session_id).is_running:
+            await anyio.lowlevel.checkpoint()
+        clients: tuple[AgentClient, ...] = (remote, house.client)
+        for client in clients:
+            events = client.events(house.session_id, run_id=str(admitted.run_id))
+            assert seen([envelope async for envelope in events]) == [1, 2, 3]
+            with pytest.raises(PeerRefused) as refused:
+                await anext(client.events(house.session_id, run_id="never"))
+            assert refused.value.refusal.code == "run_not_found"
+
+
+@pytest.mark.req("OAP-204", "OAP-113")
+async def test_a_request_that_no_hub_takes_is_not_sent(trace: Trace) -> None:
+    """The hub would close on it, perhaps before its refusal was read; the client goes on."""
+    async with served(trace, []) as (house, address), HubClient(address.url, ids=IDS) as client:
+        with pytest.raises(Refused) as refused:
+            await client.submit(house.session_id, "x" * BODY_CAP)
+        assert (await client.state(house.session_id)).status == "idle"
+    assert refused.value.refusal.code == "request_too_large"

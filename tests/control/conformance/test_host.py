@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from typing import Any
 
@@ -9,9 +10,11 @@ import anyio
 import pytest
 
 from sayso.control.conformance.checks import Gone, Silent
+from sayso.control.conformance.child import ChildLauncher
 from sayso.control.conformance.host import hosting
 from sayso.control.conformance.port import Binding
 from sayso.core import strictjson
+from sayso.net.child import Program
 
 pytestmark = pytest.mark.anyio
 
@@ -179,3 +182,17 @@ async def test_writing_is_inside_the_budget() -> None:
     async with hosting(Full(), 0.05) as host:
         with pytest.raises(Silent, match="did not take a line"):
             await host.ask(asks("q"))
+
+
+@pytest.mark.req("OAP-127", "OAP-199")
+@pytest.mark.parametrize(
+    ("writes", "said"),
+    [("b'a' * (16 * 2**20 + 1)", "over the bound"), ("b'[1]'", "its last line has no end")],
+)
+async def test_a_line_that_is_none_is_a_fault_of_the_endpoint(writes: str, said: str) -> None:
+    """One over the bound, and a last one without its end: neither is passed over as a mere end."""
+    words = [sys.executable, "-c", f"import sys; sys.stdout.buffer.write({writes})"]
+    async with ChildLauncher(Program(command=words, environment={})).connect() as port, hosting(port, 60) as host:
+        with pytest.raises(Gone):
+            await host.look(lambda: None, "anything")
+    assert said in host.seen.strays[0]

@@ -334,6 +334,33 @@ async def test_queries_and_settings_are_answered_by_type(trace: Trace, agent_sch
         assert agent_schema.is_valid(line), line
 
 
+@pytest.mark.req("OAP-018")
+async def test_a_stale_pin_is_refused_whatever_is_asked(trace: Trace) -> None:
+    """Before anything else that may be wrong with a session's request; an agreement on the version ignores it."""
+    old = {"capability_revision": "old"}
+    async with memory(trace) as host:
+        agreed = {"protocol_versions": ["0.1"], "profiles": [PROFILE]}
+        agreement = await host.ask(request("protocol.initialize.request", agreed, **old))
+        assert (agreement["type"], agreement.get("capability_revision")) == ("protocol.initialize.response", None)
+        await host.ask(opens("s1"))
+        run_id = (await host.ask(submits("s1", "script: hold")))["payload"]["run_id"]
+        scope = {"session_id": "s1", "run_id": run_id}
+        answer = {**scope, "interaction_id": "i", "requested_by": "memory-agent", "responded_by": "user"}
+        call = {"tool_call_id": "c", "result": {}}
+        for type_, payload in (
+            ("auth.providers", {}),
+            ("action.tools.list", {}),
+            ("session.state", {"session_id": "s1"}),
+            ("run.cancel", scope),
+            ("run.cancel", {**scope, "run_id": "never"}),
+            ("action.permission.resolve", {**answer, "granted": True}),
+            ("user.input.cancel", answer),
+            ("action.call.resolve", {**answer, **call}),
+        ):
+            assert code(await host.ask(request(f"{type_}.request", payload, **old))) == "stale_capabilities", type_
+        assert (await host.ask(cancels("s1", run_id)))["payload"]["accepted"] is True
+
+
 @pytest.mark.req("OAP-076", "OAP-077", "OAP-011")
 async def test_a_login_is_answered_before_its_events(agent_schema: Any) -> None:
     """It belongs to no session, and its events have numbers of their own."""

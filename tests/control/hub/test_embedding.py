@@ -198,3 +198,15 @@ async def test_a_conversation_that_is_open_is_not_loaded_again() -> None:
             await client.open("memory", session_id="s1", reopen=True)
         state = await session.state()
     assert (refused.value.code, state.status) == ("session_exists", "idle")
+
+
+@pytest.mark.req("OAP-093", "OAP-206")
+async def test_a_cursor_that_is_none_is_refused_in_process_too() -> None:
+    """A negative number, and a run without one."""
+    async with watched(), Hub(default_registry()) as hub, LocalClient(hub) as client:
+        session = await client.start("memory")
+        run = await session.submit("script: plain")
+        for cursor in ({"run_id": str(run.run_id), "after": -1}, {"after": -1}, {"run_id": str(run.run_id)}):
+            with pytest.raises(Refused) as refused:
+                hub.subscribe(session.id, **cursor)  # type: ignore[arg-type]
+            assert refused.value.refusal.code == "invalid_cursor"

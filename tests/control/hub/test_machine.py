@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from msgspec.structs import astuple
 
 from sayso.control.hub.journal import Journal
 from sayso.control.hub.machine import (
@@ -29,7 +30,7 @@ from sayso.control.hub.machine import (
     TellEvent,
     Wake,
 )
-from sayso.control.protocol.conversation import Illegal
+from sayso.control.protocol.conversation import MOST_ENDED, MOST_IDS, Illegal, RunState
 from sayso.control.protocol.envelope import Envelope, write_envelope
 from sayso.control.protocol.payloads.scalars import Wire
 from sayso.core.refusal import Refused
@@ -339,3 +340,26 @@ def test_a_reader_that_lost_everything_before_it_read_is_told_of_a_gap_when_it_r
     assert floor.take() == ([], [End("a", Ending.OVERFLOW, ("r1", 0))])
     floor.machine.apply(Subscribe("again", Cursor(0, "r1")))
     assert floor.take("again") == ([], [End("again", Ending.GAP, ("r1", 0), (5, 8))])
+
+
+@pytest.mark.req("OAP-042", "OAP-090")
+def test_a_long_session_takes_no_more_room_than_a_shorter_one() -> None:
+    """Of what is over, the latest part is remembered; what is asked about it still gets its own answer."""
+    floor, sizes = Floor(), []
+    for number in range(4 * MOST_ENDED):
+        floor.begin(f"q-{number}", f"r-{number}")
+        floor.tell(
+            of_run(f"r-{number}", 1, "run.started", status="running"),
+            of_run(f"r-{number}", 2, "run.failed", error={"code": "endpoint_error", "message": "no"}),
+        )
+        held = floor.machine.conversation
+        sizes.append(sum(len(part) for part in astuple(held) if not isinstance(part, bool)))
+    assert max(sizes) < 2 * (2 * MOST_IDS + MOST_ENDED) + 10
+    latest = f"r-{number}"
+    assert floor.machine.run(latest).state is RunState.FAILED
+    with pytest.raises(Illegal) as caught:
+        floor.tell(of_run(latest, 3, "run.failed", error={"code": "endpoint_error", "message": "no"}))
+    assert [fault.code for fault in caught.value.diagnostics] == ["duplicate_run_terminal"]
+    with pytest.raises(Refused) as gone:
+        floor.machine.run("r-0")
+    assert gone.value.refusal.code == "run_not_found"

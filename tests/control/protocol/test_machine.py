@@ -284,6 +284,6 @@ def test_the_short_way_of_speech_is_the_long_one(trace: list[dict[str, Any]], da
     for each in drawn:
         quick, found = step(quick, each)
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(stepping, "_SPEECH", frozenset())
+            patched.setattr(stepping, "SPEECH", frozenset())
             slow, wanted = step(slow, each)
         assert (found, dict(quick.runs), dict(quick.ended)) == (wanted, dict(slow.runs), dict(slow.ended))

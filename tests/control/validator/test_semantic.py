@@ -30,6 +30,34 @@ def test_a_legal_conversation_gets_no_diagnostic(trace: list[dict[str, Any]]) ->
     assert found(trace) == []
 
 
+@pytest.mark.req("OAP-011")
+@settings(max_examples=300)
+@given(conversations(), st.data())
+def test_an_admission_may_come_behind_any_events(trace: list[dict[str, Any]], data: st.DataObject) -> None:
+    """A raw recording has answers and events in the order of the pipe, and none is promised between them."""
+    starts = [place for place, each in enumerate(trace) if each["payload"].get("admission") in ("started", "queued")]
+    if not starts:
+        return
+    place = data.draw(st.sampled_from(starts))
+    last = place + 1
+    while last < len(trace) and "sequence" in trace[last]:
+        last += 1
+    behind = data.draw(st.integers(place + 1, last))
+    moved = [*trace[:place], *trace[place + 1 : behind], trace[place], *trace[behind:]]
+    assert found(moved) == []
+
+
+@pytest.mark.req("OAP-011", "OAP-048")
+def test_what_a_run_promised_is_judged_also_where_it_spoke_first() -> None:
+    """A call that the run's filter excludes, told before the answer that admits the run, is found where it stands."""
+    told = (FIXTURES / "traces" / "excluded-tool-called.jsonl").read_text().splitlines()
+    trace = [json.loads(line) for line in told]
+    place = next(number for number, each in enumerate(trace) if each["payload"].get("admission") == "started")
+    call = next(number for number, each in enumerate(trace) if each["type"] == "action.call.requested")
+    assert found(trace) == [("unapplied_control", call)]
+    assert found([*trace[:place], *trace[place + 1 :], trace[place]]) == [("unapplied_control", call - 1)]
+
+
 @pytest.mark.req("OAP-025")
 @given(conversations(), st.data())
 def test_a_repeated_envelope_is_found_where_it_stands(trace: list[dict[str, Any]], data: st.DataObject) -> None:

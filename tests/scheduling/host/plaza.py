@@ -105,7 +105,7 @@ async def open_plaza(folder: Path, clock: Clock) -> AsyncIterator[Plaza]:
         served = [ServedHost(shop, shop_desk, store), ServedHost(dentist, dentist_desk, store)]
         async with (
             serving(operator_app(CHAIRLY, served, clock)) as origin,
-            serving(document_app(dentist, dentist_desk)) as site,
+            serving(document_app(dentist, dentist_desk, clock)) as site,
             Wire({OPERATOR: f"127.0.0.1:{origin.port}", DENTIST_SITE: f"127.0.0.1:{site.port}"}) as wire,
         ):
             yield Plaza(shop_desk, dentist_desk, store, clock, wire)

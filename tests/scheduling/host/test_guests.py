@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from sayso.core import strictjson
+from sayso.scheduling.host import bookings
 from sayso.scheduling.host.telling import tell_due
 from sayso.scheduling.host.tidying import tidy
 from sayso.scheduling.terms.discovery import Confirmation, Notes
@@ -168,4 +169,26 @@ async def test_a_booking_that_was_moved_to_an_earlier_day_is_forgotten_earlier(s
             assert read(await desk.act("approve", booking_id), 200)["booking"]["start"] == ONE
         clock.advance(timedelta(days=12, hours=4, minutes=45))
         await town.store.unit(lambda unit: tidy(unit, town.desk))
+        assert await town.store.reading(lambda view: view.all(statement(host_guest.select()))) == []
+
+
+@pytest.mark.req("SCH-191", "SCH-220")
+@pytest.mark.parametrize("told", [{}, {"guest": WHO}], ids=["nothing told", "a name told"])
+async def test_the_words_of_a_cancellation_are_forgotten_when_the_retention_is_over(store, clock, told):
+    """To the tick, as what was told with the booking; the booking and its receipt stay."""
+    async with open_town(store, clock, garage(retention="P10D")) as town:
+        sam = town.guest()
+        mandate, _, settled = await booked(sam, **told)
+        booking_id = settled["booking"]["booking_id"]
+        read(await sam.cancel(booking_id, mandate, message="Sorry, my knee."), 200)
+
+        async def words_after(wait):
+            clock.advance(wait)
+            await town.store.unit(lambda unit: tidy(unit, town.desk))
+            made = await town.store.reading(lambda view: bookings.find(view, town.desk.host, booking_id))
+            return made.message
+
+        tick = timedelta(microseconds=1)
+        assert await words_after(timedelta(days=12, hours=4, minutes=45) - tick) == "Sorry, my knee."
+        assert await words_after(tick) is None
         assert await town.store.reading(lambda view: view.all(statement(host_guest.select()))) == []

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from sayso.core.instants import parse_instant
 from sayso.scheduling.host.contacts import remove_contact
 from sayso.scheduling.terms.receipt_checks import verify_receipt
 from tests.scheduling.host.company import TWO_HOURS_NO, TWO_HOURS_YES, answer, asked, shown
@@ -88,6 +89,23 @@ async def test_a_rule_answers_after_a_default_yes_too(store, clock):
         verify_receipt(final["receipt"], await town.document())
         assert (final["booking"]["status"], final["booking"]["answered"]["by"]) == ("confirmed", "rule")
         assert final["booking"]["participants"][0]["answer"]["by_default"] is True
+
+
+@pytest.mark.req("SCH-177", "SCH-182", "SCH-245", "SCH-264")
+async def test_no_rule_says_yes_after_the_calendars_own_deadline_whoever_was_down(store, clock):
+    """Everybody could read that nothing was booked by then: the time is somebody else's, and stays it."""
+    async with open_calendar(store, clock) as town:
+        kim, lee, ann = await friend(town), town.guest(), await friend(town)
+        read(await keep(town, signed_rule(clock)), 201)
+        settled, held, _ = await ask(kim, participants=[asked("Lee", lee)], invitation=TWO_HOURS_YES)
+        terms = claims(held["offer"])
+        assert terms["invitation"]["answer_by"] < terms["answer_by"]
+        clock.set(parse_instant(terms["answer_by"]))
+        final = await shown(kim, settled["booking"]["booking_id"])
+        verify_receipt(final["receipt"], await town.document())
+        assert (final["booking"]["status"], "answered" in final["booking"]) == ("expired", False)
+        assert final["booking"]["participants"][0]["answer"]["by_default"] is True
+        assert (await ask(ann))[0]["booking"]["answered"]["by"] == "rule"
 
 
 @pytest.mark.req("SCH-039", "SCH-182", "SCH-264")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from sayso.core import strictjson
@@ -66,3 +68,24 @@ async def test_the_old_key_stands_in_the_evidence_that_the_log_is_verified_with(
     desk = open_desk(one_bay(), NEW_KEY, SystemIds(), earlier=[EarlierKey(HOST_KEY.public, "verify")])
     kids = [key["kid"] for key in strictjson.parse(desk.key_set)["keys"]]
     assert kids == [NEW_KEY.public.thumbprint, HOST_KEY.public.thumbprint]
+
+
+@pytest.mark.req("SCH-027", "SCH-049")
+async def test_an_earlier_key_stops_signing_by_the_clock_without_a_restart(tmp_path, clock):
+    """The document that is served says `sign` until the last tick before, and `verify` from then on."""
+    turns = clock.now() + timedelta(minutes=10)
+    first = PrivateKey.from_seed(b"f" * 32)
+    earlier = (EarlierKey(HOST_KEY.public, "sign", turns), EarlierKey(first.public, "verify"))
+    with fresh_store(tmp_path, clock) as store:
+        async with await serve(store, clock, NEW_KEY, *earlier) as at, Fetcher({DOMAIN: f"127.0.0.1:{at.port}"}) as out:
+
+            async def uses():
+                document = verify_discovery((await out.get(f"https://{DOMAIN}{WELL_KNOWN}")).body, DOMAIN)
+                return [each.use for each in document.keys]
+
+            clock.set(turns - timedelta(microseconds=1))
+            assert await uses() == ["sign", "sign", "verify"]
+            clock.set(turns)
+            assert await uses() == ["sign", "verify", "verify"]
+            clock.set(turns + timedelta(days=400))
+            assert await uses() == ["sign", "verify", "verify"]

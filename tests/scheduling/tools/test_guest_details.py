@@ -105,7 +105,9 @@ async def test_a_note_a_host_does_not_take_is_not_even_sent(tmp_path, clock):
         no = await home.call("approve_and_book", {"hold_id": hold["hold_id"], "note": "The left door sticks."})
         assert (no.is_error, no.result["refused"]["reason"]) == (True, "notes_not_accepted")
         assert [question.kind for question, _ in home.questions] == ["limits"]
-        assert no.result["refused"]["message"] == "Call us about anything we should know."
+        assert no.result["refused"]["message"] == (
+            'No notes. Maple Street Auto says: "Call us about anything we should know."'
+        )
         assert (await town.rows())["host_booking"] == []
         done = await home.call("approve_and_book", {"hold_id": hold["hold_id"]})
         assert done.result["outcome"] == "confirmed"

@@ -24,7 +24,7 @@ async def test_a_price_is_a_list_price_and_its_taxes_are_named_before_anything_i
     }
     assert (host["taxes"], detailing["choose_from"], "price" in oil) == (["HST 13%"], ["Alex", "Robin"], False)
     assert {name: host[name] for name in ("notes", "confirmation", "approval")} == {
-        "notes": "Call us about anything we should know.",
+        "notes": 'No notes. Maple Street Auto says: "Call us about anything we should know."',
         "confirmation": "A booking is confirmed at once.",
         "approval": "The person's signed limits are enough; approving the exact offer is stronger.",
     }

@@ -22,6 +22,7 @@ from sayso.ledger.rules.kinds import declare
 from sayso.ledger.rules.record import Draft
 from sayso.proof.hashes import sha256_b64u
 from sayso.scheduling.guest.kept import KeptBooking
+from sayso.scheduling.terms.quoted import named
 from sayso.scheduling.terms.spoken import spoken_span
 from sayso.scheduling.tools.assistant import kept_terms
 
@@ -99,7 +100,7 @@ def _said(booking: KeptBooking) -> str:
     terms = kept_terms(booking.offer)
     end = None if terms.end is None else parse_instant(terms.end)
     when = spoken_span(parse_instant(terms.start), end, find_zone(terms.timezone))
-    return f"{terms.service.title} at {terms.title}, {when}, is {booking.state}"
+    return f"{named(terms.service.title)} at {named(terms.title)}, {when}, is {booking.state}"
 
 
 def _standing(bookings: Iterable[KeptBooking]) -> _Standing:

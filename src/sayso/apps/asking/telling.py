@@ -9,7 +9,9 @@ from sayso.apps.asking.conversation import Step
 from sayso.apps.asking.plain_text import plain
 from sayso.control.protocol.envelope import Envelope
 from sayso.control.protocol.payloads.scalars import Wire
+from sayso.governance.kernel import PEER_UNREACHABLE
 from sayso.scheduling.keyapp.app import Shown
+from sayso.scheduling.terms.quoted import quoted
 
 __all__ = ("TerminalTelling",)
 
@@ -74,7 +76,7 @@ def _told(step: Step) -> list[str]:
     result = step.result
     if step.failed:
         refused = result.get("refused")
-        return [_sentence(refused)] if isinstance(refused, Mapping) else ["It did not work."]
+        return [_sentence(refused, result.get("by"))] if isinstance(refused, Mapping) else ["It did not work."]
     match step.name:
         case "discover_host":
             return [str(host.get("identity")) for host in result.get("hosts", [])]
@@ -89,6 +91,8 @@ def _told(step: Step) -> list[str]:
             return []
 
 
-def _sentence(refused: Mapping[str, Any]) -> str:
+def _sentence(refused: Mapping[str, Any], by: object) -> str:
+    """Our own refusal as it is; another party's as its words, with whose they are."""
     message, hint = str(refused.get("message", "")), refused.get("help")
-    return f"{message} {hint}" if hint else message
+    said = f"{message} {hint}" if hint else message
+    return said if by is None or refused.get("code") == PEER_UNREACHABLE else f"{by}: {quoted(said)}"

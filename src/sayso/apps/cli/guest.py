@@ -15,6 +15,7 @@ from sayso.apps.cli.options import home_option, read_resolve, resolve_option
 from sayso.apps.home import open_home
 from sayso.apps.house import open_house
 from sayso.apps.person_zone import person_zone
+from sayso.scheduling.terms.quoted import named
 
 __all__ = ("guest",)
 
@@ -48,9 +49,9 @@ def add(url: str, resolve: tuple[str, ...], home: Path) -> None:
     async def run() -> None:
         async with open_house(place, zone=person_zone(place.settings.zone), resolve=read_resolve(resolve)) as house:
             document = await house.guest.add_host(url)
-            click.echo(plain(f"{document.title}: {document.host}"))
+            click.echo(plain(f"{named(document.title)}: {document.host}"))
             for service in document.services:
-                click.echo(plain(f"  {service.title}"))
+                click.echo(plain(f"  {named(service.title)}"))
 
     asyncio.run(run())
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sayso.apps.asking.plain_text import plain
-from sayso.governance.kernel import Done
+from sayso.governance.kernel import PEER_UNREACHABLE, Done
+from sayso.scheduling.terms.quoted import named, quoted
 
 __all__ = ("act_text",)
 
@@ -26,9 +27,10 @@ Line = tuple[str, str]
 def _refused(result: Result) -> Iterator[Line]:
     refused: Result = result.get("refused", {})
     by = f"{result['by']}: " if "by" in result else ""
-    yield "", f"{by}{_said(refused)}"
+    is_theirs = bool(by) and refused.get("code") != PEER_UNREACHABLE
+    yield "", f"{by}{quoted(str(refused.get('message'))) if is_theirs else _said(refused)}"
     if refused.get("help"):
-        yield "", str(refused["help"])
+        yield "", f"{by}{quoted(str(refused['help']))}" if is_theirs else str(refused["help"])
     details: Result = refused.get("details") or {}
     for slot in details.get("alternatives", ()):
         yield "  ", f"free: {slot['start']}"
@@ -66,9 +68,9 @@ def _hosts(result: Result) -> Iterator[Line]:
         yield "", f"{host['identity']}: {host['host']}"
         for service in host["services"]:
             price = f", {service['price_in_words']}" if "price_in_words" in service else ""
-            yield "  ", f"{service['service_id']}: {service['title']}, {service['takes']}{price}"
+            yield "  ", f"{service['service_id']}: {named(service['title'])}, {service['takes']}{price}"
             if "choose_from" in service:
-                yield "    ", f"with {', '.join(service['choose_from'])}"
+                yield "    ", f"with {', '.join(named(each) for each in service['choose_from'])}"
         for fact in ("confirmation", "reconfirming", "approval", "cancelling", "records", "notes"):
             if fact in host:
                 yield "  ", host[fact]
@@ -85,7 +87,7 @@ def _hosts(result: Result) -> Iterator[Line]:
 def _slots(result: Result) -> Iterator[Line]:
     count = result["free"]
     times = "1 free time" if count == 1 else f"{count or 'No'} free times"
-    yield "", f"{times} for {result['service']}, {result['window']}"
+    yield "", f"{times} for {named(result['service'])}, {result['window']}"
     for slot in result["slots"]:
         total = slot.get("total")
         price = f"  {total['currency']} {total['amount']} in total" if total else ""

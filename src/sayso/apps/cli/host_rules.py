@@ -23,6 +23,7 @@ from sayso.scheduling.host import signed_rules
 from sayso.scheduling.host.ruling import at_rules
 from sayso.scheduling.host.signed_rules import StoredRule
 from sayso.scheduling.terms.codes import refused
+from sayso.scheduling.terms.quoted import quoted
 from sayso.scheduling.terms.rule import KeepRuleRequest, KeptRule, RuleDraft, WithdrawRuleRequest
 from sayso.scheduling.terms.spoken import spoken_clock, spoken_day
 from sayso.scheduling.tools.moments import read_moment
@@ -62,7 +63,7 @@ def _lines(each: StoredRule, opened: OpenDesk) -> Iterator[str]:
         stands = f"{'ended' if is_over else 'until'} {spoken_day(ends, zone)} at {spoken_clock(ends, zone)}"
     if each.withdrawn_at is not None:
         stands = f"withdrawn {spoken_day(each.withdrawn_at, zone)} at {spoken_clock(each.withdrawn_at, zone)}"
-    yield f'{claims.jti}  "{claims.words}", {stands}'
+    yield f"{claims.jti}  {quoted(claims.words)}, {stands}"
     yield f"    {claims.consent.statement}"
 
 

@@ -9,6 +9,7 @@ from sayso.core.money import read_money
 from sayso.core.zones import find_zone
 from sayso.scheduling.terms.acceptance_checks import read_rule_words
 from sayso.scheduling.terms.booking import Booking
+from sayso.scheduling.terms.quoted import named, quoted
 from sayso.scheduling.terms.spoken import spoken_clock, spoken_day, spoken_money, spoken_span
 from sayso.scheduling.terms.staff import DeskBooking
 from sayso.scheduling.tools.company import people
@@ -36,21 +37,22 @@ def booking_lines(each: DeskBooking) -> Iterator[str]:
     yield f"    {_standing(each)}; guest {each.guest.rpartition(':')[2]}"
     said = booking.answered
     if said is not None and said.may_be_unseen:
-        yield f'    your rule "{read_rule_words(said.acceptance or "")}" said yes; you may not have seen it yet'
+        words = quoted(read_rule_words(said.acceptance or "") or "")
+        yield f"    your rule {words} said yes; you may not have seen it yet"
     for line in _expected(each):
         yield f"    {line}"
     if each.message:
-        yield f"    they said: {each.message}"
+        yield f"    they said: {quoted(each.message)}"
 
 
 def _expected(each: DeskBooking) -> Iterator[str]:
     """Who comes, how they are reached, what they wrote: for the host's eyes."""
     if each.details is not None:
         reached = f", {each.details.contact}" if each.details.contact else ""
-        comes = f"; {each.details.attendee} comes" if each.details.attendee else ""
-        yield f"{each.details.name}{reached}{comes}"
+        comes = f"; {named(each.details.attendee)} comes" if each.details.attendee else ""
+        yield f"{named(each.details.name)}{reached}{comes}"
     if each.note:
-        yield f"their note: {each.note}"
+        yield f"their note: {quoted(each.note)}"
 
 
 def when(booking: Booking) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ("COMMANDS", "DONE", "NOT_STARTED", "REFUSED", "USAGE", "run")
 
 DONE, REFUSED, USAGE, NOT_STARTED = 0, 1, 2, 3
+_ERRORS = 2
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "ask": ("sayso.apps.cli.ask:ask", "Book, move, cancel or look up appointments in your own words."),
@@ -40,12 +41,25 @@ def run() -> NoReturn:
         # Answered before the option parser is even imported: this is what scripts and prompts call most.
         sys.stdout.write(f"sayso {__version__}\n")
         raise SystemExit(DONE)
+    _open_standard_error()
     try:
         code = _run_group()
     except KeyboardInterrupt:
         # Before the command took charge of interrupts: nothing was begun.
         code = REFUSED
     raise SystemExit(code)
+
+
+def _open_standard_error() -> None:
+    """Whoever closed it hears nothing; its number would otherwise be the next file's, and messages go into that."""
+    if sys.stderr is None:
+        import os
+
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        if nowhere != _ERRORS:
+            os.dup2(nowhere, _ERRORS)
+            os.close(nowhere)
+        sys.stderr = open(_ERRORS, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
 
 
 def _run_group() -> int:

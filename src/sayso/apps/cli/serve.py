@@ -26,8 +26,6 @@ _ADDRESS = "127.0.0.1:6270"
 _HISTORY = "sessions.jsonl"
 _ROLES = ("agent", "agent,provider", "provider")
 _INPUT, _OUTPUT, _ERRORS = 0, 1, 2
-_FRAME = 18 * 1024 * 1024
-_QUEUED_LINES = 256
 
 
 @click.command()
@@ -179,26 +177,26 @@ async def _hub_over_http(stop: anyio.Event, wanted: Wanted, history: Path, addre
 
 async def _hub_over_stdio(stop: anyio.Event, wanted: Wanted, history: Path) -> int:
     from sayso.apps.offering import open_offer
-    from sayso.control.hub.bindings.stdio import HubOverStdio
+    from sayso.control.hub.bindings.stdio import Bounds, HubOverStdio
 
-    output_descriptor = _own_output()
+    output_descriptor, bounds = _own_output(), Bounds()
     async with open_offer(wanted) as offer, _hub(offer, history) as hub:
-        lines, output = _pipes(output_descriptor)
+        lines, output = _pipes(output_descriptor, bounds.frame, bounds.queued_lines)
         names = ", ".join(name for name, _ in offer.registry)
         click.echo(f"hub over stdio: {names}", err=True)
-        end = await HubOverStdio(hub, lines, output).serve(stop)
+        end = await HubOverStdio(hub, lines, output, bounds).serve(stop)
     return _told(end)
 
 
 async def _endpoint(stop: anyio.Event, wanted: Wanted) -> int:
     from sayso.apps.offering import open_offer
-    from sayso.control.endpoint.endpoint import EndpointOverStdio
+    from sayso.control.endpoint.endpoint import EndpointBounds, EndpointOverStdio
     from sayso.control.hub.hub import Hub
 
-    output_descriptor = _own_output()
+    output_descriptor, bounds = _own_output(), EndpointBounds()
     async with open_offer(wanted) as offer, Hub(offer.registry, clock=offer.clock, ids=offer.ids) as hub:
-        lines, output = _pipes(output_descriptor)
-        endpoint = EndpointOverStdio(hub, str(wanted.backend), lines, output, ids=offer.ids)
+        lines, output = _pipes(output_descriptor, bounds.line, bounds.queued_lines)
+        endpoint = EndpointOverStdio(hub, str(wanted.backend), lines, output, ids=offer.ids, bounds=bounds)
         end = await endpoint.serve(stop)
     return _told(end)
 
@@ -220,10 +218,10 @@ def _own_output() -> int:
     return ours
 
 
-def _pipes(output_descriptor: int) -> tuple[LineInput, LineOutput]:
+def _pipes(output_descriptor: int, line_limit: int, queued_lines: int) -> tuple[LineInput, LineOutput]:
     from sayso.net.ownpipes import LineInput, LineOutput
 
-    return LineInput(_INPUT, _FRAME), LineOutput(output_descriptor, _QUEUED_LINES)
+    return LineInput(_INPUT, line_limit), LineOutput(output_descriptor, queued_lines)
 
 
 def _told(end: StdioEnd) -> int:

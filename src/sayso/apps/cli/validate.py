@@ -62,6 +62,8 @@ def validate(traces: Sequence[str], form: str, mode: Mode, packs: Sequence[Path]
 
     The first of these questions that finds anything is the one that is reported.
     """
+    if traces.count("-") > 1:
+        raise click.UsageError("standard input is one trace; give - once")
     from sayso.control.validator.pack_loading import PackRefused, load_packs
     from sayso.control.validator.report import Report
 
@@ -69,7 +71,8 @@ def validate(traces: Sequence[str], form: str, mode: Mode, packs: Sequence[Path]
         loaded = load_packs(packs)
     except PackRefused as refused:
         for finding in refused.findings:
-            click.echo(f"The pack is refused: {finding.code}: {finding.message} ({finding.place})", err=True)
+            place = f" ({finding.place})" if finding.place else ""
+            click.echo(f"The pack is refused: {finding.code}: {finding.message}{place}", err=True)
         if form == "json":
             _write([Report("", refused.findings)], form)
         return NOT_STARTED
@@ -98,6 +101,8 @@ def _judge_all(traces: Sequence[str], mode: Mode, packs: Packs, *, provider: boo
 
 def _opened(name: str) -> BinaryIO:
     if name == "-":
+        if sys.stdin is None:
+            raise OSError("it is closed")
         return sys.stdin.buffer
     return Path(name).open("rb")
 

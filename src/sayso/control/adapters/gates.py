@@ -24,6 +24,7 @@ __all__ = (
     "verify_compact",
     "verify_feature",
     "verify_open",
+    "verify_pin",
     "verify_submit",
     "verify_subscription",
 )
@@ -55,7 +56,7 @@ _TARGET = {"target_run_id": "session.message.delivery.steer"}
 
 def verify_open(request: Envelope[SessionOpenRequest], descriptor: Descriptor) -> None:
     """Raises `Refused`: `stale_capabilities`, `unsupported_feature`, `capability_degraded`."""
-    _verify_pin(request, descriptor)
+    verify_pin(request, descriptor)
     payload = request.payload
     elected = _elected(payload, _OPEN_FEATURES)
     if payload.message is not UNSET:
@@ -72,7 +73,7 @@ def verify_attachment(request: Envelope[SessionOpenRequest], descriptor: Descrip
     """
     if request.payload.tool_sources is UNSET:
         return
-    _verify_pin(request, descriptor)
+    verify_pin(request, descriptor)
     key = _OPEN_FEATURES["tool_sources"]
     _verify_elected((key,), descriptor, request.payload.allow_degraded_features)
     _verify_mode(key, "session_open", _OPEN_MODES[key], descriptor)
@@ -89,7 +90,7 @@ def verify_subscription(request: Envelope[SessionOpenRequest], descriptor: Descr
 
 def verify_submit(request: Envelope[MessageSubmitRequest], descriptor: Descriptor) -> None:
     """Raises `Refused`: `stale_capabilities`, `unsupported_feature`, `capability_degraded`."""
-    _verify_pin(request, descriptor)
+    verify_pin(request, descriptor)
     _verify_elected(_of_message(request.payload), descriptor, request.payload.allow_degraded_features)
 
 
@@ -98,7 +99,7 @@ def verify_compact(request: Envelope[SessionCompactRequest], descriptor: Descrip
 
     Raises `Refused`: `stale_capabilities`, `unsupported_feature`, `capability_degraded`.
     """
-    _verify_pin(request, descriptor)
+    verify_pin(request, descriptor)
     payload = request.payload
     delivery = payload.delivery or "auto"
     elected = {"session.compact", f"session.message.delivery.{delivery}"}
@@ -113,7 +114,7 @@ def verify_feature(request: Envelope[Any], descriptor: Descriptor, key: str, *, 
 
     Raises `Refused`: `stale_capabilities`, `unsupported_feature`, `capability_degraded`.
     """
-    _verify_pin(request, descriptor)
+    verify_pin(request, descriptor)
     _verify_elected((key,), descriptor, getattr(request.payload, "allow_degraded_features", UNSET))
     if mode is not None:
         _verify_mode(key, mode, None, descriptor)
@@ -132,7 +133,10 @@ def _elected(payload: Wire, features: Mapping[str, str]) -> set[str]:
     return {key for member, key in features.items() if getattr(payload, member) not in (UNSET, False)}
 
 
-def _verify_pin(request: Envelope[Wire], descriptor: Descriptor) -> None:
+def verify_pin(request: Envelope[Wire], descriptor: Descriptor) -> None:
+    """Whatever is asked: who pins another revision asks for what is here no more. Raises `Refused`
+    `stale_capabilities`.
+    """
     cited = request.capability_revision
     if cited is UNSET or cited == descriptor.revision:
         return

@@ -63,7 +63,7 @@ class LocalClient(AgentClient):
     async def events(
         self, session_id: str, *, run_id: str | None = None, after: int | None = None
     ) -> AsyncGenerator[Envelope[Wire]]:
-        run = None if after is None else run_id
+        run, after = run_id, 0 if after is None and run_id is not None else after
         while True:
             try:
                 reading = self._hub.subscribe(session_id, run_id=run, after=after)

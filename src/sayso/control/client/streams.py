@@ -60,6 +60,8 @@ class Position:
 
     def __post_init__(self) -> None:
         self.only = self.run_id
+        if self.only is not None and self.after is None:
+            self.after = 0  # a run that is named is read from its start, whatever it has told by now
 
     @property
     def query(self) -> dict[str, str]:
@@ -141,6 +143,8 @@ def _event(wire: HubWire, event: SseEvent, session_id: str, position: Position) 
         raise wire.violation("an event stands under another number than its own")
     if envelope.session_id != session_id:
         raise wire.violation("an event of another session came")
+    if position.only not in (None, run_id) and not position.after:
+        return envelope  # a reservation that was named waits its turn: what is told before it is another's
     is_ours = position.run_id in (None, run_id)
     is_end = envelope.type in TERMINALS
     if position.after is not None:

@@ -29,6 +29,8 @@ __all__ = ("HubWire", "Record", "session_path")
 _ANSWER_SECONDS = 60.0
 _SILENCE_SECONDS = 60.0
 """The hub sends a comment every 15 seconds; a minute without a byte is a dead connection."""
+_LARGEST = 16 * 1024 * 1024
+"""Bytes of a request that a hub takes; it closes on a longer one, perhaps before its refusal could be read."""
 _JSON = {"content-type": "application/json"}
 _MINTED = "oap-request-"
 
@@ -59,9 +61,12 @@ class HubWire:
         await self.http.__aexit__(kind, error, trace)
 
     async def post(self, path: str, request: Envelope[Wire], payload: type[T]) -> Envelope[T]:
-        """The answer to a request."""
+        """The answer to a request. Raises `Refused` `request_too_large` before anything is sent."""
+        content = write_envelope(request)
+        if len(content) > _LARGEST:
+            raise Refused.because("request_too_large", f"the request has {len(content)} bytes, over {_LARGEST}")
         self._note(request)
-        response = await self._send("POST", path, content=write_envelope(request), headers=_JSON)
+        response = await self._send("POST", path, content=content, headers=_JSON)
         envelope = self.envelope(response.content)
         if envelope.in_reply_to != request.id:
             # What the hub could not read, or judged by its head alone, it refuses under an id of its own.

@@ -31,7 +31,14 @@ class ChildPort:
         await self._child.write_line(line)
 
     async def receive(self) -> bytes | None:
-        return await self._child.read_line()
+        line = await self._child.read_line()
+        ending = self._child.ending
+        if line is None and ending is not None and ending.cause is not Cause.CLOSED_BY_US:
+            if ending.refusal is not None:
+                raise Refused(ending.refusal)
+            if ending.unfinished:
+                raise Refused.because("malformed_line", "its last line has no end")
+        return line
 
     async def close_session(self, session_id: str) -> None:
         raise Refused.because("unsupported_feature", "a session of an endpoint ends with its pipe", place=session_id)

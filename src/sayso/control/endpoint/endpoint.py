@@ -19,6 +19,7 @@ import structlog
 from anyio.abc import TaskGroup
 
 from sayso.control.adapters.contract import MeetsParticipant
+from sayso.control.adapters.gates import verify_feature
 from sayso.control.endpoint.lines import ControlLine, EnvelopeLine, ReplayError, read_line, read_replay
 from sayso.control.endpoint.logins import Logins
 from sayso.control.endpoint.stream import SessionStream
@@ -47,12 +48,13 @@ Serve = Callable[[Envelope[Any]], Awaitable[Envelope[Wire]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointBounds:
-    """A line's bytes either way; how many requests are served at once; seconds for each step of the end, and seconds
-    in which a host that takes nothing at all is taken as gone.
+    """A line's bytes either way; how many requests are served at once, and lines wait to leave; seconds for each step
+    of the end, and seconds in which a host that takes nothing at all is taken as gone.
     """
 
     line: int = 16 * 1024 * 1024
     requests: int = 64
+    queued_lines: int = 256
     stage: float = 5.0
     stall: float = 120.0
 
@@ -181,7 +183,8 @@ class EndpointOverStdio:
         response = InitializeResponse(
             protocol_version=VERSION, profile=AGENT_PROFILE, endpoint=found.capabilities.endpoint
         )
-        return answer(request, response, self._ids)
+        # A pin is ignored here, and not repeated: nothing is served under it yet.
+        return answer(msgspec.structs.replace(request, capability_revision=UNSET), response, self._ids)
 
     async def _capabilities(self, request: Envelope[Any]) -> Envelope[Wire]:
         found = await self._hub.probe(self._name)
@@ -222,6 +225,7 @@ class EndpointOverStdio:
         if request.payload.session_id is not UNSET:
             return await serve_request(self._hub, request)
         found = await self._hub.probe(self._name)
+        verify_feature(request, found, "action.tools.list")
         listed = ToolsListResponse(tools=found.capabilities.tools or (), sources=found.capabilities.sources)
         return answer(request, listed, self._ids, found.revision)
 

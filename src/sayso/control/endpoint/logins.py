@@ -8,6 +8,7 @@ from typing import Any
 import structlog
 
 from sayso.control.adapters.contract import Authenticates
+from sayso.control.adapters.gates import verify_feature
 from sayso.control.hub.answers import answer
 from sayso.control.hub.hub import Hub
 from sayso.control.protocol.envelope import Envelope
@@ -30,7 +31,9 @@ class Logins:
         self._told = told
 
     async def providers(self, request: Envelope[Any]) -> Envelope[Wire]:
-        return await self._answer(request, await self._adapter("auth.providers").auth_providers())
+        adapter = self._adapter("auth.providers")
+        verify_feature(request, await self._hub.probe(self._name), "auth.providers")
+        return await self._answer(request, await adapter.auth_providers())
 
     async def start(self, request: Envelope[Any]) -> Envelope[Wire]:
         """The flow's events are told by `tell`, once the answer is out."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -312,6 +313,7 @@ class Hub:
             name,
             opened,
             revision=revision,
+            probe=partial(self.probe, name),
             clock=self._clock,
             ids=self._ids,
             tasks=self._tasks,
@@ -335,13 +337,14 @@ class Hub:
     ) -> AsyncGenerator[Envelope[Wire]]:
         """A session's events from now on, or behind a cursor, up to the end of its runs; begins with the call.
 
-        Raises `Refused` as `session` does, `run_not_found`, `replay_cursor_future`, `no_run_to_resume`; the generator
-        `ReplayGapError` with what is still kept, and `OverflowError` with the cursor to go on at.
+        Raises `Refused` as `session` does, `invalid_cursor`, `run_not_found`, `replay_cursor_future`,
+        `no_run_to_resume`; the generator `ReplayGapError` with what is still kept, and `OverflowError` with the cursor
+        to go on at.
         """
         session = self.session(session_id)
         cursor = None if after is None else Cursor(after, run_id)
-        if cursor is None and run_id is not None:
-            raise Refused.because("invalid_cursor", "a run is named only with a cursor")
+        if (cursor is None and run_id is not None) or (after is not None and after < 0):
+            raise Refused.because("invalid_cursor", "a cursor is an unsigned sequence number, and a run needs one")
         reader = (session.adopt() if cursor is None else None) or session.subscribe(cursor)
         return followed(session, reader)
 

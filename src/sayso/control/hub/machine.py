@@ -51,7 +51,7 @@ from sayso.control.hub.commands import (
     Withhold,
 )
 from sayso.control.hub.journal import Entry, Journal
-from sayso.control.protocol.conversation import ENDED, Conversation, Illegal, Run
+from sayso.control.protocol.conversation import ENDED, Conversation, Illegal, Run, own_conversation
 from sayso.control.protocol.envelope import Envelope
 from sayso.control.protocol.machine import observe, resolve_fault, run_of
 from sayso.control.protocol.payloads.compaction import SessionCompactResponse
@@ -184,7 +184,7 @@ class HubSessionMachine:
     """The state of one session. `apply` is the only thing that changes it."""
 
     journal: Journal = field(default_factory=Journal)
-    conversation: Conversation = field(default_factory=Conversation)
+    conversation: Conversation = field(default_factory=own_conversation)
     phase: SessionPhase = SessionPhase.OPEN
     current: str | None = None
     """The run that was admitted last."""
@@ -210,7 +210,7 @@ class HubSessionMachine:
         """Raises `Refused` `run_not_found`."""
         run = run_of(self.conversation, run_id)
         if run is None:
-            raise Refused.because("run_not_found", "this session never had that run")
+            raise Refused.because("run_not_found", "this session knows no such run")
         return run
 
     @property
@@ -321,7 +321,7 @@ def _claim(machine: HubSessionMachine, command: Claim) -> list[Effect]:
     """The interaction is this answer's, or the answer is refused."""
     fault = resolve_fault(machine.conversation, command.request)
     if fault == "unknown_run":
-        raise Refused.because("run_not_found", "this session never had that run")
+        raise Refused.because("run_not_found", "this session knows no such run")
     name = _interaction(command.request)
     if fault is None and name in machine.claims:
         fault = "already_resolved"

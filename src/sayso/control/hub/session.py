@@ -25,10 +25,12 @@ from sayso.control.adapters.contract import (
     AdapterSession,
     AttachesProviders,
     Compacts,
+    Descriptor,
     ResolvesCalls,
     SwitchesModels,
     TellsSession,
 )
+from sayso.control.adapters.gates import verify_pin
 from sayso.control.hub.answers import answer, refuse
 from sayso.control.hub.exchange import BROKE, Exchange, Loss, of_adapter, unoffered
 from sayso.control.hub.journal import CAPACITY, Journal
@@ -100,6 +102,7 @@ class HubSession(SessionReaders):
         adapter: AdapterSession,
         *,
         revision: str,
+        probe: Callable[[], Awaitable[Descriptor]],
         clock: Clock,
         ids: Ids,
         tasks: TaskGroup,
@@ -113,6 +116,7 @@ class HubSession(SessionReaders):
         self.adapter = adapter
         self.created_at = clock.now()
         self._revision = revision
+        self._probe = probe
         self._patience = patience
         self._clock = clock
         self._tasks = tasks
@@ -268,7 +272,10 @@ class HubSession(SessionReaders):
         self, request: Envelope[Wire], work: Callable[[], Awaitable[Wire]], *, is_ours: bool = False
     ) -> Envelope[Wire]:
         try:
-            self._verify_scope(request)
+            if request.session_id != self.id:
+                raise Refused.because("scope_mismatch", "the envelope names another session", place="$.session_id")
+            if request.capability_revision not in (UNSET, self._revision):
+                verify_pin(request, await self._probe())
             if self._is_closing and not is_ours:
                 raise Refused.because("session_closed", "the session is being closed")
             self._apply(Ask(request))
@@ -332,10 +339,6 @@ class HubSession(SessionReaders):
             self._tasks.start_soon(self._give_up, run_id)
         refusal = Refusal(code="protocol_violation", message="the adapter gave an answer that may not come")
         return refuse(request, refusal, self._ids)
-
-    def _verify_scope(self, request: Envelope[Wire]) -> None:
-        if request.session_id != self.id:
-            raise Refused.because("scope_mismatch", "the envelope names another session", place="$.session_id")
 
     # --- runs ---
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import anyio
 
 from sayso.control.adapters.contract import Descriptor
-from sayso.control.adapters.gates import verify_submit
+from sayso.control.adapters.gates import verify_pin, verify_submit
 from sayso.control.loop.contract import ToolAnswer
 from sayso.control.loop.driver import Means, RunDriver
 from sayso.control.loop.run import Answered, Cancel, LoopRun, OfferedTool, Phase
@@ -130,6 +130,7 @@ class LoopSession:
             yield envelope
 
     async def resolve(self, request: Envelope[Wire]) -> PermissionResolveResponse:
+        verify_pin(request, self._settings.descriptor)
         payload = request.payload
         if not isinstance(payload, PermissionResolveRequest):
             details = {"feature": "user_input", "reason": "unadvertised"}
@@ -144,6 +145,7 @@ class LoopSession:
         )
 
     async def cancel(self, request: Envelope[RunCancelRequest]) -> RunCancelResponse:
+        verify_pin(request, self._settings.descriptor)
         payload = request.payload
         driver = self._driver(payload.run_id)
         ending = driver.run.ending.type if driver.run.ending else "run.completed"

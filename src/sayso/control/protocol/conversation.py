@@ -12,7 +12,7 @@ import msgspec
 
 from sayso.control.protocol.envelope import Envelope
 from sayso.control.protocol.payloads.scalars import Wire
-from sayso.control.protocol.persistent import PersistentMap
+from sayso.control.protocol.persistent import PersistentMap, RecentMap
 from sayso.core.refusal import Refusal, Refused
 
 __all__ = (
@@ -39,10 +39,11 @@ __all__ = (
     "RunState",
     "SteerState",
     "Work",
+    "own_conversation",
 )
 
 GateKind = Literal["permission", "user_input"]
-Work = Literal["messages", "compaction", "compaction and a turn"]
+Work = Literal["messages", "compaction", "compaction and a turn", "unknown"]
 ResolveFault = Literal[
     "unknown_run",
     "unknown_interaction",
@@ -266,15 +267,35 @@ class Conversation(msgspec.Struct, frozen=True):
     """All that was seen, as a value."""
 
     is_partial: bool = False
-    ids: PersistentMap[str, bool] = msgspec.field(default_factory=PersistentMap)
+    is_ordered: bool = False
+    """Put in order by the party whose it is: a run's events come behind the answer that admits it."""
+    ids: PersistentMap[str, bool] | RecentMap[str, bool] = msgspec.field(default_factory=PersistentMap)
     requests: PersistentMap[str, Asked] = msgspec.field(default_factory=PersistentMap)
-    answered: PersistentMap[str, bool] = msgspec.field(default_factory=PersistentMap)
+    answered: PersistentMap[str, bool] | RecentMap[str, bool] = msgspec.field(default_factory=PersistentMap)
     runs: PersistentMap[str, Run] = msgspec.field(default_factory=PersistentMap)
-    ended: PersistentMap[str, Run] = msgspec.field(default_factory=PersistentMap)
+    ended: PersistentMap[str, Run] | RecentMap[str, Run] = msgspec.field(default_factory=PersistentMap)
     domains: PersistentMap[str, int] = msgspec.field(default_factory=PersistentMap)
     queues: PersistentMap[str, Queue] = msgspec.field(default_factory=PersistentMap)
+    early: PersistentMap[str, frozenset[str]] = msgspec.field(default_factory=PersistentMap)
+    """Runs that spoke and were not admitted, with the requests that may have admitted them."""
     line: PersistentMap[tuple[str, int], str] = msgspec.field(default_factory=PersistentMap)
     """Which run was admitted to a session at a place."""
     logins: PersistentMap[str, Login] = msgspec.field(default_factory=PersistentMap)
     resolving: PersistentMap[str, int] = msgspec.field(default_factory=PersistentMap)
     """How many unanswered resolves a call's interaction has, by run and interaction."""
+
+
+MOST_IDS = 4096
+"""How many envelopes, and how many answers, a party remembers of its own conversation at the least."""
+MOST_ENDED = 1024
+"""How many ended runs it remembers at the least."""
+
+
+def own_conversation() -> Conversation:
+    """An empty conversation for the party that carries it: it keeps its own order, and remembers its latest part.
+
+    However long it gets, it takes no more room than what is open and this many ids, answers and ended runs.
+    """
+    return Conversation(
+        is_ordered=True, ids=RecentMap(MOST_IDS), answered=RecentMap(MOST_IDS), ended=RecentMap(MOST_ENDED)
+    )

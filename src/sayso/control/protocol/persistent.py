@@ -7,16 +7,25 @@ Entries keep the order in which they were first set.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, TypeVar, cast, overload
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Generic, TypeVar, cast, overload
 
-__all__ = ("PersistentMap",)
+__all__ = ("PersistentMap", "RecentMap")
 
 K = TypeVar("K")
 V = TypeVar("V")
 D = TypeVar("D")
 
 _GONE: Final[Any] = object()
+
+
+class _Several:
+    """Entries that one change added, or takes away again."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, entries: dict[Any, Any]) -> None:
+        self.entries = entries
 
 
 class PersistentMap(Mapping[K, V]):
@@ -27,7 +36,7 @@ class PersistentMap(Mapping[K, V]):
     def __init__(self) -> None:
         self._items: dict[K, V] | None = {}
         self._newer: PersistentMap[K, V] | None = None
-        self._undo: tuple[K, V] | None = None
+        self._undo: tuple[K | _Several, V] | None = None
 
     def set(self, key: K, value: V) -> PersistentMap[K, V]:
         """The map with this entry added or changed."""
@@ -42,6 +51,15 @@ class PersistentMap(Mapping[K, V]):
         if key not in items:
             return self
         return self._hand_on(items, key, items.pop(key))
+
+    def with_all(self, keys: Iterable[K], value: V) -> PersistentMap[K, V]:
+        """The map with one value under all of these keys, none of which it has."""
+        items = self._items if self._items is not None else self._own()
+        added = dict.fromkeys(keys, value)
+        if not added:
+            return self
+        items.update(added)
+        return self._hand_on(items, _Several(added), _GONE)
 
     @overload
     def get(self, key: K, /) -> V | None: ...
@@ -63,7 +81,7 @@ class PersistentMap(Mapping[K, V]):
     def __len__(self) -> int:
         return len(self._items if self._items is not None else self._own())
 
-    def _hand_on(self, items: dict[K, V], key: K, before: V) -> PersistentMap[K, V]:
+    def _hand_on(self, items: dict[K, V], key: K | _Several, before: V) -> PersistentMap[K, V]:
         after: PersistentMap[K, V] = PersistentMap.__new__(PersistentMap)
         after._items, after._newer, after._undo = items, None, None
         self._items, self._newer, self._undo = None, after, (key, before)
@@ -80,6 +98,9 @@ class PersistentMap(Mapping[K, V]):
         for older in reversed(chain):
             newer = cast("PersistentMap[K, V]", older._newer)
             key, before = cast("tuple[K, V]", older._undo)
+            if isinstance(key, _Several):
+                _exchange(items, key, newer, older)
+                continue
             now = items.get(key, _GONE)
             if before is _GONE:
                 del items[key]
@@ -88,3 +109,48 @@ class PersistentMap(Mapping[K, V]):
             newer._items, newer._newer, newer._undo = None, older, (key, now)
             older._items, older._newer, older._undo = items, None, None
         return items
+
+
+def _exchange(items: dict[Any, Any], several: _Several, newer: PersistentMap[Any, Any], older: Any) -> None:
+    """Undoes, or does again, what added many entries at once."""
+    if next(iter(several.entries)) in items:
+        for key in several.entries:
+            del items[key]
+    else:
+        items.update(several.entries)
+    newer._items, newer._newer, newer._undo = None, older, (several, _GONE)
+    older._items, older._newer, older._undo = items, None, None
+
+
+class RecentMap(Generic[K, V]):
+    """A map that remembers its latest entries: at least `most`, never twice as many.
+
+    It fills one map and then begins the next; of what is older than the one before, nothing is left.
+    """
+
+    __slots__ = ("_before", "_most", "_now")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._now: PersistentMap[K, V] = PersistentMap()
+        self._before: PersistentMap[K, V] = PersistentMap()
+
+    def set(self, key: K, value: V) -> RecentMap[K, V]:
+        """The map with this entry added or changed, which makes it the latest."""
+        after: RecentMap[K, V] = RecentMap.__new__(RecentMap)
+        after._most, after._now, after._before = self._most, self._now.set(key, value), self._before
+        if len(after._now) >= self._most:
+            after._now, after._before = PersistentMap(), after._now
+        return after
+
+    def get(self, key: K) -> V | None:
+        """The latest value; None for what was never set, or is forgotten."""
+        found = self._now.get(key, _GONE)
+        return cast("V | None", self._before.get(key) if found is _GONE else found)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._now or key in self._before
+
+    def __len__(self) -> int:
+        """How many entries it holds; one that was set again may count twice."""
+        return len(self._now) + len(self._before)

@@ -10,7 +10,7 @@ says the same again harms nobody and is read, except in the six members every re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from json import JSONDecoder
 from math import isfinite
@@ -42,12 +42,15 @@ class Frame(msgspec.Struct, frozen=True):
 class TraceReader:
     """Reads one trace, once. Lines are read as they come; an array is read whole."""
 
-    def __init__(self, source: bytes | BinaryIO) -> None:
+    def __init__(self, source: bytes | BinaryIO, is_heard: Callable[[bytes], bool] | None = None) -> None:
+        self._is_heard = is_heard
         self._stream = BytesIO(source) if isinstance(source, bytes) else source
         self._array: bytes | None = None
         self._places: list[int] | None = None
         self.mended = 0
         """How many values, or whole arrays, said something twice and were read all the same."""
+        self.heard = 0
+        """How many lines `is_heard` took by itself: of those no frame comes."""
 
     def frames(self) -> Iterator[Frame | Finding]:
         """The values of the trace, and a finding for each that could not be read."""
@@ -92,9 +95,12 @@ class TraceReader:
         yield from (Frame(index, each) for index, each in enumerate(values))
 
     def _lines(self, number: int, line: bytes) -> Iterator[Frame | Finding]:
-        index = 0
+        index, is_heard = 0, self._is_heard
         while line:
-            if line.strip(_BLANK):
+            if is_heard is not None and is_heard(line):
+                self.heard += 1
+                index += 1
+            elif line.strip(_BLANK):
                 yield self._line(index, number, line)
                 index += 1
             number += 1

@@ -17,6 +17,7 @@ from sayso.control.validator.providers import ProviderJudge
 from sayso.control.validator.report import Report
 from sayso.control.validator.semantic import SemanticJudge
 from sayso.control.validator.shape import AgentShape, Mode, ProviderShape
+from sayso.control.validator.speech import read_speech
 from sayso.core.refusal import Refused
 
 __all__ = ("MOST_FINDINGS", "Profile", "judge")
@@ -35,24 +36,25 @@ def judge(
     profile: Profile = "agent-control-core",
 ) -> Report:
     """Judges one trace. Raises nothing for anything that the bytes hold; only reading the stream itself may fail."""
-    reader = TraceReader(source)
     trial = _AgentTrial(mode, packs) if profile == "agent-control-core" else _ProviderTrial(mode)
+    reader = TraceReader(source, trial.goes_on if isinstance(trial, _AgentTrial) else None)
     unread, misshapen = Findings(MOST_FINDINGS), Findings(MOST_FINDINGS)
     count = 0
     for each in reader.frames():
         if isinstance(each, Finding):
             unread.add(each)
+            trial.is_sound = False
             continue
         count += 1
-        wrong = trial.hear(each, is_judged=not (unread or misshapen))
+        wrong = trial.hear(each)
         if wrong is not None:
             misshapen.add(wrong)
+            trial.is_sound = False
     findings = unread or misshapen or trial.conclude()
     shown = sorted(findings.kept, key=_place)
     left_out = findings.left_out + max(0, len(shown) - MOST_FINDINGS)
-    return Report(
-        file, tuple(_with_line(finding, reader) for finding in shown[:MOST_FINDINGS]), count, left_out, reader.mended
-    )
+    told = tuple(_with_line(finding, reader) for finding in shown[:MOST_FINDINGS])
+    return Report(file, told, count + reader.heard, left_out, reader.mended)
 
 
 def _with_line(finding: Finding, reader: TraceReader) -> Finding:
@@ -65,14 +67,23 @@ class _AgentTrial:
     def __init__(self, mode: Mode, packs: Packs) -> None:
         self._shape = AgentShape(mode, packs)
         self._judge = SemanticJudge(packs)
+        self.is_sound = True
+        """Nothing was unreadable or misshapen, so what comes is judged."""
 
-    def hear(self, frame: Frame, *, is_judged: bool) -> Finding | None:
+    def goes_on(self, line: bytes) -> bool:
+        """Whether this line is but the next thing that the speaking run says; then it has been heard."""
+        if not (self.is_sound and self._judge.is_speaking):
+            return False
+        envelope = read_speech(line)
+        return envelope is not None and self._judge.goes_on(envelope)
+
+    def hear(self, frame: Frame) -> Finding | None:
         """The fault of one envelope's shape; a well-shaped one is judged where it still counts."""
         try:
             envelope = self._shape.read(frame.value)
         except Refused as refused:
             return _misshapen(frame, refused)
-        if is_judged:
+        if self.is_sound and not (envelope.type == "content.delta" and self._judge.goes_on(envelope)):
             self._judge.hear(frame.index, frame.line, envelope, frame.value)
         return None
 
@@ -86,14 +97,15 @@ class _ProviderTrial:
     def __init__(self, mode: Mode) -> None:
         self._shape = ProviderShape(mode)
         self._judge = ProviderJudge()
+        self.is_sound = True
 
-    def hear(self, frame: Frame, *, is_judged: bool) -> Finding | None:
+    def hear(self, frame: Frame) -> Finding | None:
         """The fault of one envelope's shape; a well-shaped one is judged where it still counts."""
         try:
             envelope = self._shape.read(frame.value)
         except Refused as refused:
             return _misshapen(frame, refused)
-        if is_judged and envelope is not None:
+        if self.is_sound and envelope is not None:
             self._judge.hear(frame.index, frame.line, envelope)
         return None
 

@@ -12,7 +12,7 @@ from msgspec import UnsetType
 
 from sayso.control.protocol.conversation import Diagnostic
 from sayso.control.protocol.envelope import Envelope
-from sayso.control.protocol.machine import conclude, step
+from sayso.control.protocol.machine import SPEECH, Speech, conclude, step
 from sayso.control.protocol.payloads.scalars import UNSET, Wire
 from sayso.control.protocol.types import AGENT_TYPES, Kind
 from sayso.control.validator.diagnostics import MOST_KEPT, Finding, Findings, Phase
@@ -38,10 +38,14 @@ class SemanticJudge:
         self._asked_at: dict[str, Position] = {}
         self._runs_at: dict[str, Position] = {}
         self._logins_at: dict[str, Position] = {}
+        self._speech: Speech | None = None
+        """A run that speaks on, while nothing else is told."""
 
     def hear(self, index: int, line: int | None, envelope: Envelope[Wire], value: object) -> None:
         """One envelope, in its place."""
         scene, here = self._scene, (index, line, envelope.id)
+        if self._speech is not None:
+            scene.after, self._speech = self._speech.close(scene.after), None
         pack = scene.packs.types.get(envelope.type) if scene.packs.types else None
         # Asked before the step: of a persistent map the newest version alone answers for nothing.
         is_repeat = envelope.id in scene.after.ids
@@ -52,15 +56,33 @@ class SemanticJudge:
             self._note_all(faults, here)
         if is_repeat:
             return
-        if envelope.type in _UNJUDGED and envelope.capability_revision is UNSET and envelope.run_id in self._runs_at:
+        if envelope.type in _UNJUDGED and envelope.run_id in self._runs_at and self._is_known(envelope):
+            if not faults and envelope.type in SPEECH:
+                self._speech = Speech(scene.after, envelope)
             return
         question = scene.questions.pop(name, None) if name is not UNSET and is_first else None
         heard = Heard(index, envelope, value, question, lambda code, text, place: self._note(here, code, text, place))
         self._settle_question(heard)
         self._dispatch(heard, here)
 
+    @property
+    def is_speaking(self) -> bool:
+        """Whether a run said something and nothing else was told since."""
+        return self._speech is not None
+
+    def goes_on(self, envelope: Envelope[Wire]) -> bool:
+        """Whether this is but the next thing that the speaking run says; then it has been heard."""
+        return self._speech is not None and self._speech.take(envelope)
+
+    def _is_known(self, envelope: Envelope[Wire]) -> bool:
+        """Whether nothing can be said against the revision that an event cites."""
+        cited, scene = envelope.capability_revision, self._scene
+        return cited is UNSET or scene.revision is None or cited in scene.revisions
+
     def conclude(self) -> None:
         """The trace is over: what is still owed is noted where it began."""
+        if self._speech is not None:
+            self._scene.after = self._speech.close(self._scene.after)
         for fault in conclude(self._scene.after):
             places = self._runs_at
             if fault.code == "missing_response":
@@ -93,10 +115,25 @@ class SemanticJudge:
             self._asked_at.pop(heard.question.envelope.id, None)
         hear = _RULES.get(envelope.type)
         if hear is not None:
+            if scene.after.early and envelope.run_id in scene.after.early:
+                scene.early.setdefault(str(envelope.run_id), []).append(heard)
+                return
             hear(scene, heard)
         elif row is None:
             extensions.hear_extension(scene, heard)
         self._note_runs(heard, here)
+        if scene.early:
+            self._hear_early(heard.when)
+
+    def _hear_early(self, when: int) -> None:
+        """What came of runs before the answer that has now settled whether they were admitted (OAP-011)."""
+        scene = self._scene
+        for run_id in [name for name in scene.early if name not in scene.after.early]:
+            for heard in scene.early.pop(run_id):
+                heard.when = when
+                _RULES[heard.envelope.type](scene, heard)
+                if heard.envelope.type in _TERMINALS:
+                    self._runs_at.pop(run_id, None)
 
     def _ask(self, heard: Heard, here: Position) -> None:
         scene, envelope = self._scene, heard.envelope
@@ -236,7 +273,7 @@ def _take_runs(scene: Scene, heard: Heard) -> None:
     listed = {entry.run_id: entry for entry in heard.payload.active_runs or ()}
     names = [*listed, *([] if heard.payload.active_run_id is UNSET else [heard.payload.active_run_id])]
     for name in dict.fromkeys(names):
-        if name in scene.runs or name not in scene.after.runs:
+        if name in scene.runs or not (name in scene.after.runs or name in scene.early):
             continue
         entry = listed.get(name)
         is_queued = entry is not None and entry.status == "queued"
@@ -253,16 +290,18 @@ def _admission(scene: Scene, heard: Heard) -> None:
     payload = heard.payload
     if not is_success(heard) or payload.run_id is UNSET or payload.admission not in ("started", "queued"):
         return
-    if payload.run_id in scene.runs or payload.run_id not in scene.after.runs:
+    is_early = payload.run_id in scene.early
+    if payload.run_id in scene.runs or not (is_early or payload.run_id in scene.after.runs):
         return
-    is_queued = payload.admission == "queued"
+    is_queued = payload.admission == "queued" and not is_early
     session = scene.session(payload.session_id)
     message = heard.request if heard.envelope.type == "session.message.submit.response" else None
     execution.admitted(scene, payload.run_id, payload.session_id, message, heard, is_queued=is_queued)
     if message is not None and message.model_id not in (UNSET, ""):
         models.note_selection(session, message.model_id, heard, is_granted=True)
     bounds.count_admission(session, heard.when, is_queued=is_queued)
-    bounds.judge_admission(heard, session)
+    if not is_early:
+        bounds.judge_admission(heard, session)
 
 
 def _refused(scene: Scene, heard: Heard) -> None:

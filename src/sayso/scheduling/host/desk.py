@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sayso.core.durations import parse_duration
 from sayso.core.gcra import Limit
@@ -20,7 +20,7 @@ from sayso.ledger.rules.evidence import KEY_SET, SIGNED
 from sayso.ledger.rules.record import Draft
 from sayso.proof.keys import PrivateKey
 from sayso.scheduling.host.config import HostConfig, build_profile
-from sayso.scheduling.host.documents import EarlierKey, discovery_bytes, key_set_bytes
+from sayso.scheduling.host.documents import EarlierKey, discovery_bytes, key_set_bytes, later_documents
 from sayso.scheduling.host.events import note_event
 from sayso.scheduling.host.statuses import Statuses
 from sayso.scheduling.rules.profile import HostPen, HostProfile
@@ -45,6 +45,7 @@ class Desk:
     log: str
     contact: Contact
     document: bytes
+    """The discovery document as it stood when the desk opened; what is served is `document_at`."""
     key_set: bytes
     replay_window: timedelta
     operator: str | None = None
@@ -55,6 +56,12 @@ class Desk:
     keeper: PrivateKey | None = None
     """The agent key that says yes by rules, where this process keeps a person's calendar (SCH-264)."""
     tips: Tips = field(default_factory=dict)
+    later_documents: tuple[tuple[datetime, bytes], ...] = ()
+    """What replaces it, and from when on: an earlier key stops signing by the clock (SCH-027)."""
+
+    def document_at(self, now: datetime) -> bytes:
+        """The discovery document of that moment."""
+        return next((later for turn, later in reversed(self.later_documents) if turn <= now), self.document)
 
     @property
     def host(self) -> str:
@@ -121,6 +128,7 @@ def open_desk(
         log=log or profile.host,
         contact=config.contact,
         document=discovery_bytes(config, key.public, earlier),
+        later_documents=later_documents(config, key.public, earlier),
         key_set=key_set_bytes(key.public, *(old.key for old in earlier)),
         replay_window=parse_duration(config.policies.replay_window),
         operator=config.operator,

@@ -1,12 +1,14 @@
 """What a host publishes about itself (protocol section 4): the discovery document, rendered from its settings.
 
-Rendered once when the host starts; the bytes served are the bytes every caller sees.
+Rendered when the host starts, once for every moment at which a key of before changes its use by the clock; the bytes
+served are the bytes every caller sees.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from sayso.core import strictjson
@@ -16,15 +18,23 @@ from sayso.scheduling.terms.discovery import Discovery, PublishedKey, Selectable
 from sayso.scheduling.terms.identity import jwk_of
 from sayso.scheduling.terms.wire import VERSION
 
-__all__ = ("EarlierKey", "discovery_bytes", "discovery_of", "key_set_bytes")
+__all__ = ("EarlierKey", "discovery_bytes", "discovery_of", "key_set_bytes", "later_documents")
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierKey:
-    """A key the host signed with before. It stays `sign` until its last offer has expired, then `verify` (SCH-027)."""
+    """A key the host signed with before. It stays `sign` until its last offer has expired, then `verify` (SCH-027): one
+    published for signing turns at `sign_until`.
+    """
 
     key: PublicKey
     use: Literal["sign", "verify"]
+    sign_until: datetime | None = None
+
+    def at(self, now: datetime) -> EarlierKey:
+        """The same, as it is published at that moment."""
+        is_over = self.use == "sign" and self.sign_until is not None and now >= self.sign_until
+        return EarlierKey(self.key, "verify") if is_over else self
 
 
 def discovery_of(config: HostConfig, key: PublicKey, earlier: Sequence[EarlierKey] = ()) -> Discovery:
@@ -59,6 +69,14 @@ def discovery_of(config: HostConfig, key: PublicKey, earlier: Sequence[EarlierKe
 def discovery_bytes(config: HostConfig, key: PublicKey, earlier: Sequence[EarlierKey] = ()) -> bytes:
     """The document as it is served."""
     return strictjson.encode(discovery_of(config, key, earlier))
+
+
+def later_documents(
+    config: HostConfig, key: PublicKey, earlier: Sequence[EarlierKey]
+) -> tuple[tuple[datetime, bytes], ...]:
+    """What is served from each moment on at which a key turns, in order."""
+    turns = sorted({each.sign_until for each in earlier if each.use == "sign" and each.sign_until is not None})
+    return tuple((turn, discovery_bytes(config, key, [each.at(turn) for each in earlier])) for turn in turns)
 
 
 def key_set_bytes(*keys: PublicKey) -> bytes:

@@ -87,16 +87,17 @@ _JSON = re.compile(rb"application/json(?:\s*;\s*charset=utf-8)?", re.IGNORECASE)
 
 def host_app(config: HostConfig, desk: Desk, store: Store, clock: Clock) -> ASGIApp:
     """The ASGI application of one host: its discovery document and its endpoint, behind the edge."""
-    published = Route(WELL_KNOWN, Published(desk.document, desk.contact))
+    published = Route(WELL_KNOWN, Published(lambda: desk.document_at(clock.now()), desk.contact))
     routes = host_routes(config, desk, store, clock, endpoint_path(config))
     router = Router([published, *routes], redirect_slashes=False)
     router.default = Nowhere(desk.contact)
     return guarded(router, public_origin(config), lambda _path: desk.contact)
 
 
-def document_app(config: HostConfig, desk: Desk) -> ASGIApp:
+def document_app(config: HostConfig, desk: Desk, clock: Clock) -> ASGIApp:
     """What a host with an operator serves on its own domain: the document, and nothing else."""
-    router = Router([Route(WELL_KNOWN, Published(desk.document, desk.contact))], redirect_slashes=False)
+    published = Published(lambda: desk.document_at(clock.now()), desk.contact)
+    router = Router([Route(WELL_KNOWN, published)], redirect_slashes=False)
     router.default = Nowhere(desk.contact)
     return guarded(router, f"https://{config.domain}", lambda _path: desk.contact)
 
@@ -118,9 +119,9 @@ def guarded(app: ASGIApp, origin: str, contact_of: Callable[[str], Contact]) -> 
 
 
 class Published:
-    """A published document: the same bytes to everybody, unsigned requests included."""
+    """A published document: the same bytes to everybody, unsigned requests included. `document` gives those of now."""
 
-    def __init__(self, document: bytes, contact: Contact) -> None:
+    def __init__(self, document: Callable[[], bytes], contact: Contact) -> None:
         self._document = document
         self._contact = contact
 
@@ -128,7 +129,7 @@ class Published:
         if scope["method"] != "GET":
             await _send(send, _refusal(self._contact, "method_not_allowed"))
             return
-        await _send(send, Answer(status=200, body=self._document), cache=b"max-age=600")
+        await _send(send, Answer(status=200, body=self._document()), cache=b"max-age=600")
 
 
 class Nowhere:

@@ -88,6 +88,7 @@ def call_off(unit: Unit, desk: Desk, made: StoredBooking, checked: Checked, mess
 
     def write() -> None:
         bookings.save(unit, desk.host, decision.state)
+        guests.expect_words(unit, desk.host, decision.state)
         if not coupling.changes_stay_open:
             drop_open(unit, desk, made)
         if not coupling.occupies_time:

@@ -80,8 +80,8 @@ def _entry(operator: str, host: HostConfig) -> ListedHost:
 
 def operator_app(operator: OperatorConfig, served: Sequence[ServedHost], clock: Clock) -> ASGIApp:
     """The operator's origin: its list, the documents of hosts without a domain, and every host's endpoint."""
-    listing = listing_of(operator, [host.config for host in served])
-    published = Route(OPERATOR_WELL_KNOWN, Published(strictjson.encode(listing), operator.contact))
+    listing = strictjson.encode(listing_of(operator, [host.config for host in served]))
+    published = Route(OPERATOR_WELL_KNOWN, Published(lambda: listing, operator.contact))
     own = Router([published], redirect_slashes=False, default=Nowhere(operator.contact))
     routers = {
         host.config.id: Router(
@@ -120,5 +120,6 @@ def _routes(operator: OperatorConfig, host: ServedHost, clock: Clock) -> list[Ba
 
     routes: list[BaseRoute] = [*host_routes(config, desk, host.store, clock, below(endpoint_path(config)))]
     if config.domain == operator.domain:
-        routes.append(Route(below(listed_document_path(config.id)), Published(desk.document, desk.contact)))
+        published = Published(lambda: desk.document_at(clock.now()), desk.contact)
+        routes.append(Route(below(listed_document_path(config.id)), published))
     return routes

@@ -32,6 +32,7 @@ from sayso.scheduling.terms.mandate import Constraints, Scope, audience, managem
 from sayso.scheduling.terms.mandate_checks import LONGEST_BUYING, Mandate, verify_mandate
 from sayso.scheduling.terms.offer import OfferClaims
 from sayso.scheduling.terms.offer_checks import verify_offer
+from sayso.scheduling.terms.quoted import named
 from sayso.scheduling.terms.receipt import ReceiptClaims
 from sayso.scheduling.terms.receipt_checks import VerifiedReceipt, verify_receipt
 from sayso.scheduling.terms.spoken import either
@@ -127,7 +128,7 @@ def with_attestations(
         return prepared
     said = [strictjson.decode(read_jws(token).payload, AttestationClaims) for token in useful]
     words = either([f"{each.iss} ({each.assurance.replace('_', ' ')})" for each in said], "and")
-    text = f"{prepared.text} I show {document.title} what {words} says of me."
+    text = f"{prepared.text} I show {named(document.title)} what {words} says of me."
     return replace(prepared, text=text, attestations=tuple(useful))
 
 
@@ -136,7 +137,7 @@ def _check_services(draft: LimitsDraft, document: Discovery) -> None:
         raise refused("document_invalid", f"The host there is {document.host}.", place="$.host")
     for service_id in draft.services:
         if find_service(document, service_id) is None:
-            raise refused("document_invalid", f"{document.title} offers no {service_id}.", place="$.services")
+            raise refused("document_invalid", f"{named(document.title)} offers no {service_id}.", place="$.services")
 
 
 def offer_mandate(data: bytes, document: Discovery | None, principal: str, now: datetime) -> Prepared:

@@ -27,6 +27,7 @@ from sayso.scheduling.terms.mandate import Bound, ConsentMode, ConsentRecord
 from sayso.scheduling.terms.offer import OfferClaims
 from sayso.scheduling.terms.offer_checks import verify_offer
 from sayso.scheduling.terms.personal_text import answer_text, rule_text
+from sayso.scheduling.terms.quoted import named
 from sayso.scheduling.terms.rule import RULE_TYP, RuleClaims, RuleDraft
 
 __all__ = ("KINDS", "OwnDocument", "named_calendar", "read_own", "sign_own")
@@ -64,7 +65,7 @@ def named_calendar(kind: str, data: bytes) -> str:
 def read_own(kind: str, data: bytes, document: Discovery, principal: str, now: datetime) -> OwnDocument:
     """What the document would become. Refused: document_invalid, not_ours, unknown_key."""
     if document.kind != "person":
-        raise refused("document_invalid", f"{document.title} is nobody's own calendar.")
+        raise refused("document_invalid", f"{named(document.title)} is nobody's own calendar.")
     return _rule(data, document, now) if kind == "rule" else _answer(data, document, principal)
 
 
@@ -80,7 +81,7 @@ def _rule(data: bytes, document: Discovery, now: datetime) -> OwnDocument:
         raise refused("document_invalid", "The rule is over already.", place="$.expires")
     for service_id in draft.services or ():
         if find_service(document, service_id) is None:
-            raise refused("document_invalid", f"{document.title} offers no {service_id}.", place="$.services")
+            raise refused("document_invalid", f"{named(document.title)} offers no {service_id}.", place="$.services")
     identity = verified_identity(document)
     return OwnDocument(
         text=rule_text(draft, document, identity), identity=identity, draft=draft, agent=draft.agent, ends=ends

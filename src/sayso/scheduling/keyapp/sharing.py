@@ -19,6 +19,7 @@ from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.consent_text import verified_identity
 from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.mandate_checks import LONGEST_BUYING
+from sayso.scheduling.terms.quoted import named
 from sayso.scheduling.terms.shared_limits import SharedLimitsDraft, shared_constraints, shared_limits_text
 
 __all__ = ("SHARED", "read_shared")
@@ -86,6 +87,6 @@ def _check_services(draft: SharedLimitsDraft, documents: Sequence[Discovery]) ->
     offered = [{service.id for service in each.services} & set(draft.services) for each in documents]
     for document, services in zip(documents, offered, strict=True):
         if not services:
-            raise refused("document_invalid", f"{document.title} offers none of these.", place="$.services")
+            raise refused("document_invalid", f"{named(document.title)} offers none of these.", place="$.services")
     if set().union(*offered) != set(draft.services):
         raise refused("document_invalid", "None of these hosts offers one of the services.", place="$.services")

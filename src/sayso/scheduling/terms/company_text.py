@@ -8,6 +8,7 @@ from sayso.core.instants import parse_instant
 from sayso.core.zones import find_zone
 from sayso.scheduling.terms.offer import OfferClaims
 from sayso.scheduling.terms.participant import Participant
+from sayso.scheduling.terms.quoted import named
 from sayso.scheduling.terms.spoken import either, spoken_clock, spoken_day
 
 __all__ = ("company_sentences", "said_names", "said_until")
@@ -36,7 +37,10 @@ def company_sentences(claims: OfferClaims) -> list[str]:
 
 def said_names(participants: Sequence[Participant]) -> str:
     """`Lee and Noor (for Maya)`."""
-    names = [f"{each.name} (for {each.attendee})" if each.attendee else each.name for each in participants]
+    names = [
+        f"{named(each.name)} (for {named(each.attendee)})" if each.attendee else named(each.name)
+        for each in participants
+    ]
     return either(names, "and")
 
 

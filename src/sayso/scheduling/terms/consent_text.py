@@ -24,6 +24,7 @@ from sayso.scheduling.terms.mandate import Constraints, Scope, TimeWindow
 from sayso.scheduling.terms.offer import Line, OfferClaims
 from sayso.scheduling.terms.operator import is_listed_only
 from sayso.scheduling.terms.place import AtGuest, Elsewhere, Place
+from sayso.scheduling.terms.quoted import named, quoted
 from sayso.scheduling.terms.reconfirm import Reconfirmation
 from sayso.scheduling.terms.spoken import either, spoken_clock, spoken_day, spoken_money, spoken_period, spoken_span
 
@@ -54,13 +55,18 @@ class Identity:
     is_listed: bool = False
 
     @property
+    def called(self) -> str:
+        """What it calls itself, as it stands in our sentences."""
+        return named(self.title)
+
+    @property
     def said(self) -> str:
         """`Maple Street Auto (maplestreetauto.example)`, or what is claimed and not verified (SCH-106, SCH-109)."""
         if self.is_verified and self.is_listed:
-            return f"{self.title}, listed by {self.domain}"
+            return f"{self.called}, listed by {self.domain}"
         if self.is_verified:
-            return f"{self.title} ({self.domain})"
-        return f'"{self.title}" (claims to be {self.domain}, not verified)'
+            return f"{self.called} ({self.domain})"
+        return f"{quoted(self.title)} (claims to be {self.domain}, not verified)"
 
 
 def verified_identity(document: Discovery) -> Identity:
@@ -81,7 +87,9 @@ def limits_text(draft: LimitsDraft, document: Discovery | None, *, revocable: bo
     """
     identity = verified_identity(document) if document else unverified_identity(draft.host)
     found = [find_service(document, each) if document else None for each in draft.services]
-    services = [service.title if service else f'"{id_}"' for service, id_ in zip(found, draft.services, strict=True)]
+    services = [
+        named(service.title) if service else quoted(id_) for service, id_ in zip(found, draft.services, strict=True)
+    ]
     zone_name = document.timezone if document else "UTC"
     count = "one appointment" if draft.max_bookings == 1 else f"up to {draft.max_bookings} appointments"
     verbs = either([_DOINGS[each] for each in draft.scope if each in ("hold", "book")], "and") or "look for"
@@ -103,7 +111,7 @@ def limits_text(draft: LimitsDraft, document: Discovery | None, *, revocable: bo
 
 def tells_sentence(tells: Sequence[Telling], title: str) -> str:
     """What limits say of what a host may be told of the person (SCH-208)."""
-    return f"It may tell {title} {either([_TELLINGS[each] for each in tells], 'and')}, for the appointment."
+    return f"It may tell {named(title)} {either([_TELLINGS[each] for each in tells], 'and')}, for the appointment."
 
 
 def _window(window: TimeWindow, zone_name: str) -> str:
@@ -124,12 +132,12 @@ def revocation(identity: Identity, *, revocable: bool) -> str:
     """Without a public address of the key app a mandate has no status URL, and its text says so (SCH-094)."""
     if revocable:
         return (
-            f"I can take it back sooner: {identity.title} asks my key app before it does anything. "
+            f"I can take it back sooner: {identity.called} asks my key app before it does anything. "
             "What is booked by then stays booked until somebody cancels it."
         )
     return (
         "I cannot take it back sooner, only wait until it ends: "
-        f"this key app has no address where {identity.title} could ask."
+        f"this key app has no address where {identity.called} could ask."
     )
 
 
@@ -138,28 +146,28 @@ def offer_text(claims: OfferClaims, identity: Identity) -> str:
     zone = find_zone(claims.timezone)
     start = parse_instant(claims.start)
     end = None if claims.end is None else parse_instant(claims.end)
-    person = f" with {claims.resource_name}" if claims.resource_name else ""
+    person = f" with {named(claims.resource_name)}" if claims.resource_name else ""
     opening = "I approve" if claims.change is None else "I approve this change to my booking"
     sentences = [
-        f"{opening}: {claims.service.title}{person} at {identity.said}, "
+        f"{opening}: {named(claims.service.title)}{person} at {identity.said}, "
         f"{spoken_span(start, end, zone)}{_place(claims.place)}."
     ]
     if claims.total is not None and claims.lines is not None:
         parts = ", ".join(_line(line) for line in claims.lines)
         total = spoken_money(read_money(claims.total))
-        sentences.append(f"I pay {identity.title} {total} directly: {parts}.")
+        sentences.append(f"I pay {identity.called} {total} directly: {parts}.")
     sentences += company_sentences(claims)
     if claims.answer_by is not None:
         answer_by = parse_instant(claims.answer_by)
         stays = "nothing is booked" if claims.change is None else "my booking stays as it is"
         sentences.append(
-            f"{identity.title} answers by {spoken_day(answer_by, zone)} at {spoken_clock(answer_by, zone)}; "
+            f"{identity.called} answers by {spoken_day(answer_by, zone)} at {spoken_clock(answer_by, zone)}; "
             f"if it does not, {stays}."
         )
     if claims.reconfirm is not None:
         sentences.append(_reconfirm(claims.reconfirm, identity, zone))
     kept = spoken_period(claims.retention)
-    sentences.append(f"{identity.title} keeps my booking details for {kept} after the booking.")
+    sentences.append(f"{identity.called} keeps my booking details for {kept} after the booking.")
     return " ".join(sentences)
 
 
@@ -168,18 +176,18 @@ def _reconfirm(asked: Reconfirmation, identity: Identity, zone: ZoneInfo) -> str
     when = spoken_span(parse_instant(asked.opens), parse_instant(asked.by), zone, joint=("between", "and"))
     when = when if when.startswith("between") else f"on {when}"
     then = "my booking ends and its time is free" if asked.silence == "lapses" else "my booking stands all the same"
-    return f"{identity.title} asks me to reconfirm {when}; if I do not, {then}."
+    return f"{identity.called} asks me to reconfirm {when}; if I do not, {then}."
 
 
 def _line(line: Line) -> str:
-    return f"{line.title} {spoken_money(read_money(line.amount))}"
+    return f"{named(line.title)} {spoken_money(read_money(line.amount))}"
 
 
 def _place(place: Place) -> str:
     if isinstance(place, Elsewhere):
-        return f", at {place.name}"
+        return f", at {named(place.name)}"
     if isinstance(place, AtGuest):
-        return f", at my address ({place.postal_code}, {place.country})"
+        return f", at my address ({named(place.postal_code)}, {place.country})"
     return ""
 
 
@@ -189,10 +197,10 @@ def management_text(booking: Booking, limits: Constraints, identity: Identity, *
     zone = find_zone(booking.event.time_zone)
     start = parse_instant(booking.start)
     end = None if booking.end is None else parse_instant(booking.end)
-    person = f" with {booking.resource_name}" if booking.resource_name else ""
+    person = f" with {named(booking.resource_name)}" if booking.resource_name else ""
     sentences = [
         f"I allow my assistant to {doing} this one booking until the appointment is over: "
-        f"{booking.service.title}{person} at {identity.said}, {spoken_span(start, end, zone)}.",
+        f"{named(booking.service.title)}{person} at {identity.said}, {spoken_span(start, end, zone)}.",
         "Cancelling is free.",
     ]
     if limits.window is not None:

@@ -18,6 +18,7 @@ from sayso.scheduling.terms.draft import InvitationDraft
 from sayso.scheduling.terms.offer import OfferClaims
 from sayso.scheduling.terms.participant import Participant
 from sayso.scheduling.terms.place import AtGuest, Elsewhere, Place
+from sayso.scheduling.terms.quoted import named
 from sayso.scheduling.terms.spoken import spoken_money, spoken_period, spoken_span
 
 __all__ = ("READS_FOR", "coming_text", "invitation_text", "not_coming_text")
@@ -46,13 +47,13 @@ def coming_text(claims: OfferClaims, identity: Identity, entry: Participant) -> 
         sentences.append(f"{said_names(others)} {verb} asked along, too.")
     if claims.total is not None:
         total = spoken_money(read_money(claims.total))
-        sentences.append(f"Whoever made the booking pays {identity.title} {total}; I pay nothing.")
+        sentences.append(f"Whoever made the booking pays {identity.called} {total}; I pay nothing.")
     if claims.answer_by is not None and claims.change is None:
         sentences.append(
-            f"{identity.title} answers by {said_until(claims, claims.answer_by)}; if it does not, nothing is booked."
+            f"{identity.called} answers by {said_until(claims, claims.answer_by)}; if it does not, nothing is booked."
         )
     kept = spoken_period(claims.retention)
-    sentences.append(f"{identity.title} keeps the booking's details for {kept} after the booking.")
+    sentences.append(f"{identity.called} keeps the booking's details for {kept} after the booking.")
     return " ".join(sentences)
 
 
@@ -64,19 +65,19 @@ def not_coming_text(claims: OfferClaims, identity: Identity, entry: Participant)
 
 
 def _what(claims: OfferClaims, identity: Identity) -> str:
-    person = f" with {claims.resource_name}" if claims.resource_name else ""
+    person = f" with {named(claims.resource_name)}" if claims.resource_name else ""
     end = None if claims.end is None else parse_instant(claims.end)
     when = spoken_span(parse_instant(claims.start), end, find_zone(claims.timezone))
-    return f"{claims.service.title}{person} at {identity.said}, {when}{_place(claims.place)}"
+    return f"{named(claims.service.title)}{person} at {identity.said}, {when}{_place(claims.place)}"
 
 
 def _about_me(entry: Participant) -> list[str]:
-    return [] if entry.attendee is None else [f"I answer for {entry.attendee}."]
+    return [] if entry.attendee is None else [f"I answer for {named(entry.attendee)}."]
 
 
 def _place(place: Place) -> str:
     if isinstance(place, Elsewhere):
-        return f", at {place.name}"
+        return f", at {named(place.name)}"
     if isinstance(place, AtGuest):
-        return f", at the address of whoever made the booking ({place.postal_code}, {place.country})"
+        return f", at the address of whoever made the booking ({named(place.postal_code)}, {place.country})"
     return ""

@@ -15,6 +15,7 @@ from sayso.scheduling.terms.consent_text import Identity
 from sayso.scheduling.terms.discovery import Discovery, Weekday, find_service
 from sayso.scheduling.terms.offer import OfferClaims
 from sayso.scheduling.terms.place import AtGuest, Elsewhere
+from sayso.scheduling.terms.quoted import named, quoted
 from sayso.scheduling.terms.rule import RuleDraft
 from sayso.scheduling.terms.spoken import either, spoken_clock, spoken_day, spoken_money, spoken_span, spoken_zone
 
@@ -48,7 +49,7 @@ def rule_text(draft: RuleDraft, document: Discovery, identity: Identity) -> str:
         until = f"It lasts until {spoken_day(ends, zone)} at {spoken_clock(ends, zone)} {spoken_zone(zone.key)}."
     return " ".join(
         (
-            f'My rule "{draft.words}": at my calendar {identity.said}, my assistant may say yes for me without '
+            f"My rule {quoted(draft.words)}: at my calendar {identity.said}, my assistant may say yes for me without "
             f"asking me, to {what}{days}, if {whom} asks for it.",
             "That goes for new appointments and for moving them. I may not have seen what it said yes to.",
             "It can never say no for me.",
@@ -62,7 +63,7 @@ def rule_text(draft: RuleDraft, document: Discovery, identity: Identity) -> str:
 
 def _service(document: Discovery, service_id: str) -> str:
     service = find_service(document, service_id)
-    return f'"{service_id}"' if service is None else service.title
+    return quoted(service_id) if service is None else named(service.title)
 
 
 def _days(weekdays: Sequence[Weekday]) -> str:
@@ -73,11 +74,11 @@ def answer_text(claims: OfferClaims, answer: Literal["yes", "no"], message: str 
     """What signing this answer to an offer of one's own calendar means."""
     zone = find_zone(claims.timezone)
     end = None if claims.end is None else parse_instant(claims.end)
-    person = f" with {claims.resource_name}" if claims.resource_name else ""
+    person = f" with {named(claims.resource_name)}" if claims.resource_name else ""
     verb = "I accept" if answer == "yes" else "I decline"
     move = "" if claims.change is None else " this move"
     sentences = [
-        f"{verb}{move}: {claims.service.title}{person} at my calendar {identity.said}, "
+        f"{verb}{move}: {named(claims.service.title)}{person} at my calendar {identity.said}, "
         f"{spoken_span(parse_instant(claims.start), end, zone)}{_place(claims)}, "
         f"asked for by the person with the key {claims.aud.rpartition(':')[2]}."
     ]
@@ -86,13 +87,13 @@ def answer_text(claims: OfferClaims, answer: Literal["yes", "no"], message: str 
     if answer == "no" and claims.change is not None:
         sentences.append("The appointment stays as it was.")
     if message is not None:
-        sentences.append(f'I tell them: "{message}"')
+        sentences.append(f"I tell them: {quoted(message)}")
     return " ".join(sentences)
 
 
 def _place(claims: OfferClaims) -> str:
     if isinstance(claims.place, Elsewhere):
-        return f", at {claims.place.name}"
+        return f", at {named(claims.place.name)}"
     if isinstance(claims.place, AtGuest):
-        return f", at their address ({claims.place.postal_code}, {claims.place.country})"
+        return f", at their address ({named(claims.place.postal_code)}, {claims.place.country})"
     return ""

@@ -18,6 +18,7 @@ from sayso.core.zones import find_zone
 from sayso.scheduling.terms.consent_text import verified_identity
 from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.mandate import Constraints, Scope, TimeWindow
+from sayso.scheduling.terms.quoted import named
 from sayso.scheduling.terms.spoken import either, spoken_money, spoken_period, spoken_span
 from sayso.scheduling.terms.wire import DurationText, HostName, OpaqueId, Thumbprint
 
@@ -76,4 +77,4 @@ def shared_limits_text(draft: SharedLimitsDraft, documents: Sequence[Discovery])
 
 
 def _services(document: Discovery, draft: SharedLimitsDraft) -> str:
-    return either([each.title for each in document.services if each.id in draft.services])
+    return either([named(each.title) for each in document.services if each.id in draft.services])

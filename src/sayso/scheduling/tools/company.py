@@ -5,6 +5,7 @@ Pure. SCH-251. What was not said is the careful reading: a day to answer, and si
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,6 +17,7 @@ from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.offer import OfferClaims
 from sayso.scheduling.terms.participant import Answers, BookedParticipant, Company, InvitationTerms, Participant
+from sayso.scheduling.terms.quoted import named
 from sayso.scheduling.terms.spoken import either, spoken_clock, spoken_day
 from sayso.scheduling.tools.arguments import HoldSlot
 
@@ -31,7 +33,7 @@ def wanted_company(ask: HoldSlot, document: Discovery) -> Company:
     answers: Answers | None = "person" if ask.in_person else None
     if ask.in_person and document.kind != "person":
         raise refused(
-            "no_person_answers", f"{document.title} answers for itself, nobody in person.", place="$.in_person"
+            "no_person_answers", f"{named(document.title)} answers for itself, nobody in person.", place="$.in_person"
         )
     if not ask.participants:
         if ask.answer_within is not None or ask.silence is not None:
@@ -53,7 +55,7 @@ def wanted_company(ask: HoldSlot, document: Discovery) -> Company:
 
 def people(participants: tuple[BookedParticipant, ...]) -> list[str]:
     """Each participant with what they answered: `Lee: yes`, `Ines: yes, by saying nothing`, `Tom: not yet`."""
-    return [f"{each.name}: {_said(each)}" for each in participants]
+    return [f"{named(each.name)}: {_said(each)}" for each in participants]
 
 
 def _said(entry: BookedParticipant) -> str:
@@ -69,7 +71,7 @@ def company_words(inside: Booking, claims: OfferClaims, host: str, zone: ZoneInf
     words: dict[str, Any] = {"participants": people(inside.participants)}
     required = [each for each in inside.participants if each.required]
     if inside.status == "tentative" and claims.invitation is not None:
-        waited = either([each.name for each in required if each.answer is None], "and")
+        waited = _names([each for each in required if each.answer is None])
         at = parse_instant(claims.invitation.answer_by)
         until = f"{spoken_day(at, zone)} at {spoken_clock(at, zone)}"
         counts = "a yes" if claims.invitation.silence == "yes" else "a no"
@@ -78,9 +80,13 @@ def company_words(inside: Booking, claims: OfferClaims, host: str, zone: ZoneInf
             f"They answer with: sayso guest answer {inside.host} {inside.booking_id}"
         )
     if inside.declined is not None and inside.declined.by == "participant":
-        no = either([each.name for each in required if each.answer is not None and each.answer.said == "no"], "and")
+        no = _names([each for each in required if each.answer is not None and each.answer.said == "no"])
         words["note"] = f"{no} said no, so nothing is booked."
     if inside.status == "expired" and any(each.answer is not None and each.answer.said == "no" for each in required):
-        silent = either([each.name for each in required if each.answer is not None and each.answer.by_default], "and")
+        silent = _names([each for each in required if each.answer is not None and each.answer.by_default])
         words["note"] = f"{silent} did not answer in time, so nothing is booked. It counts as a lapse at {host}."
     return words
+
+
+def _names(participants: Iterable[BookedParticipant]) -> str:
+    return either([named(each.name) for each in participants], "and")

@@ -47,6 +47,7 @@ from sayso.scheduling.tools.moments import read_moment
 from sayso.scheduling.tools.questions import limits_question
 from sayso.scheduling.tools.reconfirming import action_of, is_settled
 from sayso.scheduling.tools.releasing import give_back
+from sayso.scheduling.tools.results import no_notes
 from sayso.scheduling.tools.sharing import to_share
 from sayso.scheduling.tools.waiting import check_taken, read_wait, wait_question
 from sayso.scheduling.tools.wanted import Wanted, all_in, asked_bytes, read_wanted
@@ -172,7 +173,7 @@ class SchedulingConsent:
         if hold.state != "held" or hold.expires <= self._assistant.guest.clock.now():
             raise refused("no_hold", "That hold is over: it was given back, or it ran out.")
         if ask.note is not None and not document.policies.notes.accepted:
-            raise refused("notes_not_accepted", document.policies.notes.instead, place="$.note")
+            raise refused("notes_not_accepted", no_notes(document), place="$.note")
         may_skip = document.policies.closed_mandate == "never" and hold.mandate in self._assistant.signed_here
         if self._assistant.limits_only and may_skip:
             return await self._by_limits(hold)

@@ -14,6 +14,7 @@ from sayso.scheduling.guest.party import Guest
 from sayso.scheduling.terms.availability import AvailabilityAnswer, AvailabilityRequest, Slot, Window
 from sayso.scheduling.terms.codes import refused
 from sayso.scheduling.terms.discovery import Discovery
+from sayso.scheduling.terms.quoted import named
 from sayso.scheduling.terms.spoken import spoken_clock, spoken_day, spoken_money
 from sayso.scheduling.tools.wanted import Wanted
 
@@ -32,7 +33,8 @@ async def read_slots(
         _check_slots(found, window)
     except Refused as error:
         said = error.refusal.message
-        raise refused("answer_invalid", f"{document.title} answered with slots that make no sense: {said}") from None
+        host = named(document.title)
+        raise refused("answer_invalid", f"{host} answered with slots that make no sense: {said}") from None
     return found
 
 
@@ -42,7 +44,7 @@ async def _introduction(guest: Guest, document: Discovery) -> str | None:
         return None
     signed = await guest.book.mandates("buying", document.host)
     if not signed:
-        raise refused("not_introduced", f"{document.title} tells its contacts alone when it is free.")
+        raise refused("not_introduced", f"{named(document.title)} tells its contacts alone when it is free.")
     return signed[0].token
 
 
@@ -76,11 +78,11 @@ async def check_free(guest: Guest, document: Discovery, wanted: Wanted) -> None:
     limits = Window(start=wanted.draft.window.not_before, end=wanted.draft.window.not_after)
     others = (await read_slots(guest, document, wanted.service.id, limits, resource)).slots
     nearest = sorted(others, key=lambda slot: abs(parse_instant(slot.start) - wanted.start))
-    person = f" with {wanted.resource.title}" if wanted.resource else ""
+    person = f" with {named(wanted.resource.title)}" if wanted.resource else ""
     raise refused(
         "slot_taken",
-        f"On {spoken_day(wanted.start, zone)} at {spoken_clock(wanted.start, zone)} {document.title} is not free for "
-        f"{wanted.service.title}{person}.",
+        f"On {spoken_day(wanted.start, zone)} at {spoken_clock(wanted.start, zone)} {named(document.title)} "
+        f"is not free for {named(wanted.service.title)}{person}.",
         details={"alternatives": msgspec.to_builtins(nearest[:_OFFERED])},
     )
 
@@ -90,11 +92,11 @@ def _check_price(document: Discovery, wanted: Wanted, slot: Slot) -> None:
         return
     total, ceiling = read_money(slot.total), wanted.ceiling
     if ceiling is None or ceiling.currency != total.currency:
-        raise refused("wrong_currency", f"{document.title} charges {spoken_money(total)}, in another currency.")
+        raise refused("wrong_currency", f"{named(document.title)} charges {spoken_money(total)}, in another currency.")
     if total.minor > ceiling.minor:
-        taxes = ", ".join(tax.title for tax in document.taxes)
+        taxes = ", ".join(named(tax.title) for tax in document.taxes)
         raise refused(
             "above_price",
-            f"{wanted.service.title} at {document.title} costs {spoken_money(total)} in total"
+            f"{named(wanted.service.title)} at {named(document.title)} costs {spoken_money(total)} in total"
             f"{f', {taxes} included' if taxes else ''}, above the limit of {spoken_money(ceiling)}.",
         )

@@ -23,6 +23,7 @@ from sayso.scheduling.terms.draft import INVITATION_MEDIA_TYPE, OFFER_MEDIA_TYPE
 from sayso.scheduling.terms.invitation_text import coming_text, invitation_text, not_coming_text
 from sayso.scheduling.terms.mandate import Constraints, Scope
 from sayso.scheduling.terms.participant import Participant
+from sayso.scheduling.terms.quoted import named
 from sayso.scheduling.tools.arguments import AnswerInvitation
 from sayso.scheduling.tools.assistant import Assistant
 from sayso.scheduling.tools.company import people
@@ -126,7 +127,7 @@ def _ask_to_read(assistant: Assistant, document: Discovery, booking_id: str) -> 
     draft = InvitationDraft(host=document.host, agent=assistant.guest.agent, booking_id=booking_id)
     return Question(
         kind="invitation",
-        title=f"Let your assistant read an invitation at {document.title}?",
+        title=f"Let your assistant read an invitation at {named(document.title)}?",
         text=invitation_text(draft, verified_identity(document)),
         document=strictjson.encode(draft),
         media_type=INVITATION_MEDIA_TYPE,
@@ -140,7 +141,7 @@ def _ask_to_answer(found: Invitation, document: Discovery, ask: AnswerInvitation
     text = coming_text if accepts else not_coming_text
     return Question(
         kind="coming" if accepts else "not_coming",
-        title=f"{'Accept' if accepts else 'Decline'} this invitation at {document.title}?",
+        title=f"{'Accept' if accepts else 'Decline'} this invitation at {named(document.title)}?",
         text=text(found.offer.claims, verified_identity(document), me),
         document=found.offer.token.encode("ascii"),
         media_type=OFFER_MEDIA_TYPE,

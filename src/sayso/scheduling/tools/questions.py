@@ -12,6 +12,7 @@ from sayso.scheduling.terms.discovery import Discovery
 from sayso.scheduling.terms.draft import DRAFT_MEDIA_TYPE, MANAGEMENT_MEDIA_TYPE, OFFER_MEDIA_TYPE, ManagementDraft
 from sayso.scheduling.terms.mandate import Constraints
 from sayso.scheduling.terms.offer_checks import VerifiedOffer
+from sayso.scheduling.terms.quoted import named
 from sayso.scheduling.terms.receipt_checks import VerifiedReceipt
 from sayso.scheduling.tools.wanted import Wanted
 
@@ -22,7 +23,7 @@ def limits_question(wanted: Wanted, document: Discovery) -> Question:
     """May the assistant book within these limits?"""
     return Question(
         kind="limits",
-        title=f"Let your assistant book at {document.title}, within limits?",
+        title=f"Let your assistant book at {named(document.title)}, within limits?",
         text=limits_text(wanted.draft, document),
         document=wanted.document,
         media_type=DRAFT_MEDIA_TYPE,
@@ -33,7 +34,7 @@ def offer_question(offer: VerifiedOffer, document: Discovery) -> Question:
     """Is this offer, word for word, what the person wants?"""
     return Question(
         kind="offer",
-        title=f"Approve this offer of {document.title}?",
+        title=f"Approve this offer of {named(document.title)}?",
         text=offer_text(offer.claims, verified_identity(document)),
         document=offer.token.encode("ascii"),
         media_type=OFFER_MEDIA_TYPE,

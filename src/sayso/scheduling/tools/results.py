@@ -22,13 +22,14 @@ from sayso.scheduling.terms.availability import AvailabilityAnswer, Slot
 from sayso.scheduling.terms.consent_text import Identity, verified_identity
 from sayso.scheduling.terms.discovery import Discovery, SelectableResource, Service, ServiceArea
 from sayso.scheduling.terms.offer import OfferClaims
+from sayso.scheduling.terms.quoted import named, quoted
 from sayso.scheduling.terms.reconfirm import ReconfirmPolicy
 from sayso.scheduling.terms.spoken import either, spoken_money, spoken_period, spoken_span
 from sayso.scheduling.tools.moments import said_until
 from sayso.scheduling.tools.standing import is_over, standing_words
 from sayso.scheduling.tools.wanted import all_in
 
-__all__ = ("booking_result", "hold_result", "host_result", "hosts_result", "slots_result")
+__all__ = ("booking_result", "hold_result", "host_result", "hosts_result", "no_notes", "slots_result")
 
 Result = Mapping[str, Any]
 
@@ -65,11 +66,12 @@ def host_result(document: Discovery, now: datetime) -> Result:
         answer["confirmation"] = "A booking is confirmed at once."
     else:
         wait = spoken_period(policies.confirmation.answer_within or "PT0S")
-        answer["confirmation"] = f"{document.title} answers each request within {wait}; without an answer it lapses."
+        host = named(document.title)
+        answer["confirmation"] = f"{host} answers each request within {wait}; without an answer it lapses."
         if document.kind == "person":
             answer["confirmation"] += " A rule they signed may say yes for them; you can ask for their own answer."
     if policies.reconfirm is not None:
-        answer["reconfirming"] = _reconfirming(document.title, policies.reconfirm)
+        answer["reconfirming"] = _reconfirming(named(document.title), policies.reconfirm)
     answer["approval"] = (
         "The person approves the exact offer."
         if policies.closed_mandate == "always"
@@ -77,17 +79,21 @@ def host_result(document: Discovery, now: datetime) -> Result:
     )
     answer["cancelling"] = "Free at any time before the start."
     answer["records"] = (
-        f"{document.title} keeps booking details for {spoken_period(policies.retention)} after a booking."
+        f"{named(document.title)} keeps booking details for {spoken_period(policies.retention)} after a booking."
     )
-    answer["notes"] = (
-        "Notes for the host are accepted." if policies.notes.accepted else policies.notes.instead or "No notes."
-    )
+    answer["notes"] = "Notes for the host are accepted." if policies.notes.accepted else no_notes(document)
     answer["bookable_for"] = f"{spoken_period(policies.horizon)} ahead"
     if policies.release is not None:
         ahead = spoken_period(f"P{policies.release.days_ahead}D")
         answer["days_open"] = f"Each day opens for booking {ahead} before it, at {policies.release.at} there."
     answer["without_an_agent"] = msgspec.to_builtins(document.contact)
     return answer
+
+
+def no_notes(document: Discovery) -> str:
+    """That a host takes no notes, and in its own words what to do instead (SCH-207)."""
+    instead = document.policies.notes.instead
+    return f"No notes. {named(document.title)} says: {quoted(instead)}" if instead else "No notes."
 
 
 def _reconfirming(title: str, policy: ReconfirmPolicy) -> str:
@@ -110,7 +116,7 @@ def _service(document: Discovery, service: Service) -> Result:
     if service.price is not None and total is not None:
         answer["list_price"] = msgspec.to_builtins(service.price)
         answer["total"] = msgspec.to_builtins(write_money(total))
-        added = either([tax.title for tax in document.taxes], "and")
+        added = either([named(tax.title) for tax in document.taxes], "and")
         answer["price_in_words"] = f"{spoken_money(total)} in total" + (f", {added} included" if added else "")
     if service.choose_from:
         titles = {resource.id: resource.title for resource in document.resources}
@@ -167,19 +173,19 @@ def terms_result(claims: OfferClaims, identity: Identity, *, paid_by_reader: boo
     zone = find_zone(claims.timezone)
     start = parse_instant(claims.start)
     end = None if claims.end is None else parse_instant(claims.end)
-    person = f" with {claims.resource_name}" if claims.resource_name else ""
+    person = f" with {named(claims.resource_name)}" if claims.resource_name else ""
     answer: dict[str, Any] = {
-        "what": f"{claims.service.title}{person} at {identity.said}",
+        "what": f"{named(claims.service.title)}{person} at {identity.said}",
         "when": spoken_span(start, end, zone),
         "start": claims.start,
     }
     if claims.end is not None:
         answer["end"] = claims.end
     if claims.total is not None:
-        lines = ", ".join(f"{line.title} {_amount(line.amount)}" for line in claims.lines or ())
+        lines = ", ".join(f"{named(line.title)} {_amount(line.amount)}" for line in claims.lines or ())
         answer["total"] = msgspec.to_builtins(claims.total)
         who = "" if paid_by_reader else "by whoever made the booking "
-        answer["price"] = f"{_amount(claims.total)} in total, paid {who}to {identity.title} directly: {lines}"
+        answer["price"] = f"{_amount(claims.total)} in total, paid {who}to {identity.called} directly: {lines}"
     return answer
 
 
@@ -225,7 +231,7 @@ def booking_result(
     if booking.state == "cancelled" or is_over(booking.state):
         return answer
     period = spoken_period(claims.retention)
-    answer["records"] = f"{identity.title} keeps the booking details for {period} after the booking."
+    answer["records"] = f"{identity.called} keeps the booking details for {period} after the booking."
     signed = "" if managed else "; the person is asked to sign for it then"
     answer["cancelling"] = f"Cancelling is free until it starts{signed}."
     answer["next"] = "cancel_booking calls it off, change_booking moves it."

@@ -20,6 +20,7 @@ from sayso.scheduling.terms.acceptance_checks import read_rule_words
 from sayso.scheduling.terms.booking import Answered, Booking, Declined, DeclinedChange
 from sayso.scheduling.terms.consent_text import Identity
 from sayso.scheduling.terms.offer import OfferClaims
+from sayso.scheduling.terms.quoted import quoted
 from sayso.scheduling.terms.spoken import spoken_clock, spoken_day
 from sayso.scheduling.tools.company import company_words
 
@@ -35,7 +36,7 @@ def is_over(state: str) -> bool:
 
 def standing_words(booking: KeptBooking, claims: OfferClaims, identity: Identity) -> Mapping[str, Any]:
     """What a reader has to know of the booking besides its terms; empty for one that simply stands."""
-    inside, zone, host = shown(booking), find_zone(claims.timezone), identity.title
+    inside, zone, host = shown(booking), find_zone(claims.timezone), identity.called
     words: dict[str, Any] = {}
     if inside.status == "pending_host" and claims.answer_by is not None:
         words["waits"] = f"{host} answers by {_moment(claims.answer_by, zone)}; if it does not, nothing is booked."
@@ -51,13 +52,13 @@ def standing_words(booking: KeptBooking, claims: OfferClaims, identity: Identity
     if inside.declined_change is not None:
         words["move_declined"] = _refused_move(inside.declined_change, host, zone)
     if inside.proposed is not None:
-        said = "" if inside.proposed.message is None else f' It says: "{inside.proposed.message}"'
+        said = "" if inside.proposed.message is None else f" It says: {quoted(inside.proposed.message)}"
         start, until = _moment(inside.proposed.start, zone), _moment(inside.proposed.expires_at, zone)
         accepts = "change_booking to that start accepts."
         words["proposed"] = f"{host} proposes {start} instead, until {until}.{said} {accepts}"
         words["proposed_start"] = inside.proposed.start
     if inside.cancelled is not None and inside.cancelled.by == "host":
-        words["called_off"] = f'{host} called it off: "{inside.cancelled.reason or "no reason given"}"'
+        words["called_off"] = f"{host} called it off: {quoted(inside.cancelled.reason or 'no reason given')}"
     along = company_words(inside, claims, host, zone)
     return words | along | _past(inside, host, zone) | _second_word(inside, host, zone)
 
@@ -66,12 +67,12 @@ def _answered(said: Answered, host: str) -> str:
     """Whose yes it was at a person's calendar (SCH-266)."""
     if said.by == "person":
         return f"{host} said yes in person."
-    rule = read_rule_words(said.acceptance or "")
-    return f'A rule that {host} signed said yes: "{rule}". {host} may not have seen it yet.'
+    rule = read_rule_words(said.acceptance or "") or ""
+    return f"A rule that {host} signed said yes: {quoted(rule)}. {host} may not have seen it yet."
 
 
 def _declined(said: Declined, host: str) -> dict[str, Any]:
-    words = "" if said.message is None else f' It says: "{said.message}"'
+    words = "" if said.message is None else f" It says: {quoted(said.message)}"
     found: dict[str, Any] = {"note": f"{host} said no, so nothing is booked.{words}"}
     if said.alternatives:
         found["free_instead"] = [msgspec.to_builtins(slot) for slot in said.alternatives]
@@ -79,7 +80,7 @@ def _declined(said: Declined, host: str) -> dict[str, Any]:
 
 
 def _refused_move(said: DeclinedChange, host: str, zone: ZoneInfo) -> str:
-    words = "" if said.message is None else f' It says: "{said.message}"'
+    words = "" if said.message is None else f" It says: {quoted(said.message)}"
     did = "said no to" if said.reason == "declined_by_host" else "did not answer"
     return f"{host} {did} the move to {_moment(said.start, zone)}; the booking stands as it was.{words}"
 

@@ -26,6 +26,7 @@ from sayso.scheduling.terms.discovery import Discovery, Service
 from sayso.scheduling.terms.draft import DRAFT_MEDIA_TYPE, LimitsDraft
 from sayso.scheduling.terms.mandate import TimeWindow
 from sayso.scheduling.terms.mandate_checks import LONGEST_BUYING
+from sayso.scheduling.terms.quoted import named
 from sayso.scheduling.terms.spoken import spoken_span
 from sayso.scheduling.tools.arguments import JoinWaitlist, LeaveWaitlist, WaitlistStatus
 from sayso.scheduling.tools.assistant import Assistant, kept_terms
@@ -63,7 +64,7 @@ def read_wait(ask: JoinWaitlist, document: Discovery, agent: str, now: datetime)
     """Refused: unknown_service, no_waitlist, outside_request, in_the_past."""
     service, zone = named_service(document, ask.service_id), find_zone(document.timezone)
     if document.waitlist is None:
-        raise refused("no_waitlist", f"{document.title} keeps no waitlist.")
+        raise refused("no_waitlist", f"{named(document.title)} keeps no waitlist.")
     earliest = read_moment(ask.earliest_start, zone, "earliest_start")
     latest = read_moment(ask.latest_start, zone, "latest_start")
     if latest <= now:
@@ -97,7 +98,7 @@ def wait_question(wait: Wait, document: Discovery) -> Question:
     """May the assistant hold and book whatever comes free within these limits?"""
     return Question(
         kind="limits",
-        title=f"Let your assistant wait for time at {document.title}, within limits?",
+        title=f"Let your assistant wait for time at {named(document.title)}, within limits?",
         text=limits_text(wait.draft, document),
         document=wait.document,
         media_type=DRAFT_MEDIA_TYPE,
@@ -183,7 +184,7 @@ def _entry_result(entry: KeptEntry, hold: KeptHold | None, document: Discovery, 
         "outcome": view.status,
         "entry_id": entry.entry_id,
         "status": view.status,
-        "what": f"{service.title} at {verified_identity(document).said}",
+        "what": f"{named(service.title)} at {verified_identity(document).said}",
         "window": window,
     }
     if view.status == "offered" and hold is not None:

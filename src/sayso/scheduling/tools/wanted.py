@@ -26,6 +26,7 @@ from sayso.scheduling.terms.draft import LimitsDraft, Telling
 from sayso.scheduling.terms.guest_details import GuestDetails
 from sayso.scheduling.terms.mandate import TimeWindow
 from sayso.scheduling.terms.mandate_checks import verify_mandate
+from sayso.scheduling.terms.quoted import named
 from sayso.scheduling.terms.spoken import spoken_clock, spoken_day, spoken_money
 from sayso.scheduling.tools.arguments import Ceiling, HoldSlot
 from sayso.scheduling.tools.moments import read_moment
@@ -77,21 +78,22 @@ def named_service(document: Discovery, service_id: str) -> Service:
     """Refused: unknown_service, naming those there are."""
     service = find_service(document, service_id)
     if service is None:
-        known = ", ".join(f"{each.title} ({each.id})" for each in document.services)
-        raise refused("unknown_service", f"{document.title} offers no {service_id!r}. It offers: {known}.")
+        known = ", ".join(f"{named(each.title)} ({each.id})" for each in document.services)
+        raise refused("unknown_service", f"{named(document.title)} offers no {service_id!r}. It offers: {known}.")
     return service
 
 
-def named_resource(document: Discovery, service: Service, named: str | None) -> SelectableResource | None:
+def named_resource(document: Discovery, service: Service, wished: str | None) -> SelectableResource | None:
     """Whom or what the person asked for, by name or id. Refused: unknown_resource, naming those there are."""
-    if named is None:
+    if wished is None:
         return None
     choices = [each for each in document.resources if each.id in service.choose_from]
     for choice in choices:
-        if named.casefold() in (choice.title.casefold(), choice.id.casefold()):
+        if wished.casefold() in (choice.title.casefold(), choice.id.casefold()):
             return choice
-    there = f"There: {', '.join(each.title for each in choices)}." if choices else "Nobody can be chosen for it."
-    raise refused("unknown_resource", f"{document.title} has no {named!r} for {service.title}. {there}", place="$.with")
+    there = f"There: {', '.join(named(each.title) for each in choices)}." if choices else "Nobody can be chosen for it."
+    what = named(service.title)
+    raise refused("unknown_resource", f"{named(document.title)} has no {wished!r} for {what}. {there}", place="$.with")
 
 
 def span_of(service: Service) -> timedelta:

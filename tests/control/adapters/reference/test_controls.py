@@ -307,6 +307,9 @@ async def test_settings_are_taken_as_they_are_and_reported(trace: Trace) -> None
         assert [payload["part"]["type"] for payload in stage.payloads(run, "content.delta")] == ["reasoning", "text"]
 
 
+_ANSWER = {"interaction_id": "i", "requested_by": "memory-agent", "responded_by": "user"}
+
+
 @pytest.mark.req("OAP-018")
 async def test_a_stale_pin_is_refused_whatever_the_request(stage: Stage) -> None:
     """Every request is held against the revision it was written for."""
@@ -315,6 +318,9 @@ async def test_a_stale_pin_is_refused_whatever_the_request(stage: Stage) -> None
         ("session.compact.request", {}),
         ("session.model.switch.request", {"model_id": "memory-small"}),
         ("session.provider.attach.request", {"provider": {"id": "a", "provider_id": "b"}}),
+        ("run.cancel.request", {"run_id": "never"}),
+        ("user.input.cancel.request", {**_ANSWER, "run_id": "never"}),
+        ("action.call.resolve.request", {**_ANSWER, "run_id": "never", "tool_call_id": "c", "result": {}}),
     ):
         code, details = await refused(stage.ask(type_, {"session_id": SESSION, **payload}, capability_revision="old"))
         assert (code, details["current_revision"], details["expected_revision"]) == (

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import anyio
 import httpx2
@@ -470,10 +471,23 @@ async def test_every_route_there_is_refuses_a_web_page() -> None:
     """Read off the application itself, so that a route written tomorrow is among them."""
     hub = Hub(Registry({}), clock=ManualClock(NOON), ids=CountingIds())
     app: Any = hub_app(hub, IDS)
-    paths = {(method, route.path) for route in app._app.routes for method in route.methods}
+    paths = {(method, route.path.replace(":opaque", "")) for route in app._app.routes for method in route.methods}
     assert {("POST", "/sessions/{id}/settings"), ("HEAD", "/sessions/{id}/events")} <= paths
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://localhost") as http:
         for method, path in sorted(paths):
             target = path.format(id="s1", name="peer")
             assert (await http.request(method, target, headers={"origin": "http://localhost"})).status_code == 403
             assert (await http.request(method, target, headers={"host": "evil.example"})).status_code == 403
+
+
+@pytest.mark.req("OAP-102", "OAP-108")
+async def test_a_session_is_reached_whatever_its_client_called_it(trace: Trace, agent_schema: Any) -> None:
+    """An id is opaque: with a slash, a verb's name or a line end in it, it is opened, asked and closed."""
+    async with door(trace, [], agent_schema) as at:
+        for session_id in ("a/b", "s/state", "../s", "a b?c#d", "x\ny", "history"):
+            _, opened = await at.post("/adapters/sayso/sessions", open_request(IDS, session_id=session_id))
+            path = f"/sessions/{quote(session_id, safe='')}"
+            status, state = await at.get(f"{path}/state")
+            closed = await at.http.post(f"{path}/close")
+            assert (opened["type"], status, closed.status_code) == ("session.open.response", 200, 204), session_id
+            assert state["payload"]["session_id"] == session_id

@@ -9,7 +9,7 @@ import anyio
 import msgspec
 
 from sayso.control.adapters.contract import Descriptor
-from sayso.control.adapters.gates import verify_compact, verify_feature, verify_submit
+from sayso.control.adapters.gates import verify_compact, verify_feature, verify_pin, verify_submit
 from sayso.control.adapters.reference.journal import Journal
 from sayso.control.adapters.reference.machine import Begun, Close, Command, Read, decide
 from sayso.control.adapters.reference.talk import MemorySession
@@ -98,14 +98,17 @@ class OpenMemorySession:
         return self._answer(request, ProviderAttachResponse)
 
     async def cancel(self, request: Envelope[RunCancelRequest]) -> RunCancelResponse:
+        verify_pin(request, self._descriptor)
         return self._answer(request, RunCancelResponse)
 
     async def resolve(self, request: Envelope[Wire]) -> Wire:
         if isinstance(request.payload, ActionCallResolveRequest):
             return await self.resolve_call(request)  # type: ignore[arg-type]
+        verify_pin(request, self._descriptor)
         return self._answer(request, Wire)
 
     async def resolve_call(self, request: Envelope[ActionCallResolveRequest]) -> ActionCallResolveResponse:
+        verify_pin(request, self._descriptor)
         reply = self._answer(request, ActionCallResolveResponse)
         if reply.details is UNSET:
             return reply

@@ -15,6 +15,7 @@ from typing import Any
 
 import structlog
 from starlette.applications import Starlette
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -57,6 +58,15 @@ _log = structlog.get_logger(__name__)
 Handler = Callable[[Request], Awaitable[ASGIApp]]
 
 
+class _OpaqueId(StringConvertor):
+    """A session's id is its client's to choose, a slash or a line end in it too: all that stands before the verb."""
+
+    regex = r"[\s\S]+"
+
+
+register_url_convertor("opaque", _OpaqueId())
+
+
 class _Unserved(Exception):
     """A request that does not reach the hub; `reply_to` is its envelope's id as far as that could be read."""
 
@@ -94,16 +104,16 @@ def hub_app(hub: Hub, ids: Ids, *, hosts: frozenset[str] | None = LOOPBACK_HOSTS
             Route("/adapters/{name}/sessions", routes.guard(routes.open), methods=["POST"]),
             Route("/sessions", routes.guard(routes.sessions), methods=["GET"]),
             Route("/sessions/history", routes.guard(routes.history), methods=["GET"]),
-            Route("/sessions/{id}/state", routes.guard(routes.state), methods=["GET"]),
-            Route("/sessions/{id}/tools", routes.guard(routes.tools), methods=["GET"]),
-            Route("/sessions/{id}/models", routes.guard(routes.models), methods=["GET"]),
-            Route("/sessions/{id}/model", routes.guard(routes.switch_model), methods=["POST"]),
-            Route("/sessions/{id}/settings", routes.guard(routes.settings), methods=["POST"]),
-            Route("/sessions/{id}/events", routes.guard(routes.events), methods=["GET"]),
-            Route("/sessions/{id}/submit", routes.guard(routes.submit), methods=["POST"]),
-            Route("/sessions/{id}/resolve", routes.guard(routes.resolve), methods=["POST"]),
-            Route("/sessions/{id}/cancel", routes.guard(routes.cancel), methods=["POST"]),
-            Route("/sessions/{id}/close", routes.guard(routes.close), methods=["POST"]),
+            Route("/sessions/{id:opaque}/state", routes.guard(routes.state), methods=["GET"]),
+            Route("/sessions/{id:opaque}/tools", routes.guard(routes.tools), methods=["GET"]),
+            Route("/sessions/{id:opaque}/models", routes.guard(routes.models), methods=["GET"]),
+            Route("/sessions/{id:opaque}/model", routes.guard(routes.switch_model), methods=["POST"]),
+            Route("/sessions/{id:opaque}/settings", routes.guard(routes.settings), methods=["POST"]),
+            Route("/sessions/{id:opaque}/events", routes.guard(routes.events), methods=["GET"]),
+            Route("/sessions/{id:opaque}/submit", routes.guard(routes.submit), methods=["POST"]),
+            Route("/sessions/{id:opaque}/resolve", routes.guard(routes.resolve), methods=["POST"]),
+            Route("/sessions/{id:opaque}/cancel", routes.guard(routes.cancel), methods=["POST"]),
+            Route("/sessions/{id:opaque}/close", routes.guard(routes.close), methods=["POST"]),
         ]
     )
 

@@ -4,7 +4,8 @@ Theory. A conversation is one party's whole view of what was asked, answered and
 file each with its table: a *run* (`runs`), the *order* of a session's admissions (`queue`), a tool *call* (`calls`) and
 one *handed* to the control layer (`handed`), a *gate* (`gates`), a *steer* (`steers`), a *compaction* (`compactions`),
 a *login* flow (`logins`). A request is open until one response names it, and each *domain* numbers its events: one for
-each run, each flow and each session's own (`step`). Runs may be there before the conversation begins (`recovery`).
+each run, each flow and each session's own (`step`). Runs may be there before the conversation begins (`recovery`), and
+speak before the answer that admits them (`early`); one that only speaks on can be taken as one step (`speech`).
 
 The coupling: a run's calls, gates, steers and compactions close before its terminal, and nothing of the run follows it.
 
@@ -30,8 +31,9 @@ from sayso.control.protocol.machine.logins import LOGIN_TABLE, LoginMove
 from sayso.control.protocol.machine.queue import ADMISSIONS, DELIVERIES, is_busy
 from sayso.control.protocol.machine.recovery import adopt
 from sayso.control.protocol.machine.runs import COUPLED, RUN_FAULTS, RUN_TABLE, RunMove, run_of
+from sayso.control.protocol.machine.speech import Speech
 from sayso.control.protocol.machine.steers import STEER_TABLE, SteerMove
-from sayso.control.protocol.machine.step import conclude, observe, resolve_fault, step
+from sayso.control.protocol.machine.step import SPEECH, conclude, observe, resolve_fault, step
 
 __all__ = (
     "ADMISSIONS",
@@ -44,6 +46,7 @@ __all__ = (
     "LOGIN_TABLE",
     "RUN_FAULTS",
     "RUN_TABLE",
+    "SPEECH",
     "STEER_TABLE",
     "CallMove",
     "CompactionMove",
@@ -51,6 +54,7 @@ __all__ = (
     "HandedMove",
     "LoginMove",
     "RunMove",
+    "Speech",
     "SteerMove",
     "adopt",
     "conclude",

@@ -22,6 +22,10 @@ from sayso.control.protocol.payloads.scalars import UNSET, Wire
 __all__ = ("COMPACTION_TABLE", "CompactionMove", "compaction_event", "judge_settlement")
 
 
+_UNASKED = ("messages", "unknown")
+"""The work of runs that nobody asked to compact, as far as is known."""
+
+
 class CompactionMove(Enum):
     """What an event does to a compaction."""
 
@@ -63,9 +67,9 @@ def _started(run: Run, name: str, payload: Any, envelope: Envelope[Wire], faults
     if run.compacting is not None or name in run.compactions:
         faults.add("illegal_run_transition", "one compaction at a time, each under an id of its own")
         return run
-    is_asked_for = run.work != "messages"
+    is_asked_for = run.work not in _UNASKED
     if payload.reason == "requested":
-        if not is_asked_for and not run.is_met:
+        if run.work == "messages" and not run.is_met:
             faults.add("illegal_run_transition", "nobody requested a compaction of this run")
         elif len(run.compactions):
             faults.add("illegal_run_transition", "a compaction is requested once")
@@ -79,7 +83,7 @@ def _started(run: Run, name: str, payload: Any, envelope: Envelope[Wire], faults
 
 def judge_settlement(run: Run, envelope: Envelope[Wire], faults: Faults) -> None:
     """The terminal of a run that was asked to compact."""
-    if run.work == "messages" or run.last == 0:
+    if run.work in _UNASKED or run.last == 0:
         return
     payload: Any = envelope.payload
     asked = next(iter(run.compactions.values()), None)

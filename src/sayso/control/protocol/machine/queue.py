@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from sayso.control.protocol.conversation import Asked, Conversation, Queue, Run, RunState, SteerState, Work
+from sayso.control.protocol.machine.early import work_asked
 from sayso.control.protocol.machine.faults import Faults
 from sayso.control.protocol.machine.runs import run_of
 from sayso.control.protocol.payloads.scalars import UNSET
@@ -70,10 +71,12 @@ def reserve(state: Conversation, run_id: str, session_id: str, work: Work = "mes
     known = run_of(state, run_id)
     if known is None:
         return enter(state, run_id, Run(session_id=session_id, is_admitted=True, work=work))
+    known = msgspec.structs.replace(known, is_admitted=True, work=work)
+    if run_id in state.early:
+        state = msgspec.structs.replace(state, early=state.early.without(run_id))
     if run_id in state.runs:
-        known = msgspec.structs.replace(known, is_admitted=True, work=work)
         return msgspec.structs.replace(state, runs=state.runs.set(run_id, known))
-    return state
+    return msgspec.structs.replace(state, ended=state.ended.set(run_id, known))
 
 
 def admit(state: Conversation, payload: Any, asked: Asked | None, faults: Faults) -> Conversation:
@@ -92,10 +95,12 @@ def admit(state: Conversation, payload: Any, asked: Asked | None, faults: Faults
     if known is not None and known.is_admitted:
         faults.add("illegal_run_transition", "this run was admitted before")
         return state
+    if asked is not None and asked.envelope.id not in state.early.get(payload.run_id, (asked.envelope.id,)):
+        faults.add("illegal_run_transition", "a run speaks after it was asked for")
     is_alone = known is not None or not is_busy(state, payload.session_id)
     if payload.admission == "started" and not is_alone and not state.is_partial:
         faults.add("illegal_run_transition", "a session runs one run at a time")
-    return reserve(state, payload.run_id, payload.session_id, _work(asked))
+    return reserve(state, payload.run_id, payload.session_id, work_asked(asked))
 
 
 def _misdelivery(payload: Any, asked: Asked) -> str | None:
@@ -128,10 +133,3 @@ def _steer(state: Conversation, payload: Any, asked: Asked | None, faults: Fault
         return state
     run = msgspec.structs.replace(run, steers=run.steers.set(name, SteerState.PENDING))
     return msgspec.structs.replace(state, runs=state.runs.set(payload.run_id, run))
-
-
-def _work(asked: Asked | None) -> Work:
-    if asked is None or asked.envelope.type != "session.compact.request":
-        return "messages"
-    goes_on = getattr(asked.envelope.payload, "continue_", UNSET)
-    return "compaction and a turn" if goes_on is True else "compaction"

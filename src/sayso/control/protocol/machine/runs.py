@@ -13,6 +13,7 @@ import msgspec
 
 from sayso.control.protocol.conversation import ENDED, Conversation, Run, RunState
 from sayso.control.protocol.envelope import Envelope
+from sayso.control.protocol.machine.early import admitting, work_of
 from sayso.control.protocol.machine.faults import Faults
 from sayso.control.protocol.payloads.scalars import Wire
 
@@ -84,15 +85,16 @@ def run_of(state: Conversation, run_id: str) -> Run | None:
 
 
 def meet(state: Conversation, envelope: Envelope[Wire], move: RunMove, faults: Faults) -> Run:
-    """A run never heard of: in a partial view it is joined where it stands, in a whole one it is a fault."""
+    """A run never heard of: in a partial view it is joined where it stands; in a whole one it starts only early."""
     session_id, sequence = str(envelope.session_id), int(envelope.sequence or 1)
     if state.is_partial:
         if sequence == 1:
             return Run(session_id=session_id)
         return Run(session_id=session_id, state=RunState.STARTED, last=sequence - 1, is_met=True)
-    if move is RunMove.START:
+    names = admitting(state, session_id)
+    if move is RunMove.START and not names:
         faults.add("illegal_run_transition", "a run starts after it was admitted")
-    return Run(session_id=session_id)
+    return Run(session_id=session_id, work=work_of(state, names))
 
 
 def number(last: int, envelope: Envelope[Wire], faults: Faults, *, is_joined: bool) -> int:

@@ -26,6 +26,7 @@ from sayso.control.protocol.conversation import (
 from sayso.control.protocol.envelope import Envelope, scope_disagreements
 from sayso.control.protocol.machine.calls import CallMove, call_event
 from sayso.control.protocol.machine.compactions import compaction_event, judge_settlement
+from sayso.control.protocol.machine.early import admitting, judge_early
 from sayso.control.protocol.machine.faults import Faults
 from sayso.control.protocol.machine.gates import accept_answer, answer_fault, gate_asked, gate_closed
 from sayso.control.protocol.machine.handed import RESOLVE_CODES, accept_resolution, judge_refusal, resolution_fault
@@ -49,7 +50,7 @@ from sayso.control.protocol.payloads.run import RunCancelRequest
 from sayso.control.protocol.payloads.scalars import UNSET, Wire
 from sayso.control.protocol.types import AGENT_TYPES, Kind
 
-__all__ = ("conclude", "observe", "resolve_fault", "step")
+__all__ = ("SPEECH", "conclude", "observe", "resolve_fault", "step")
 
 _RESOLVES = ("action.permission.resolve.request", "user.input.resolve.request", "user.input.cancel.request")
 _CALL_RESOLVE = "action.call.resolve.request"
@@ -86,7 +87,7 @@ def step(
     `role` is what a type does that the core does not have: a loaded pack says it. Where nobody does, such an envelope
     has an id, and takes the next number of a run it speaks of; nothing else is known of it.
     """
-    if envelope.type in _SPEECH and (after := _speak(state, envelope)) is not None:
+    if envelope.type in SPEECH and (after := _speak(state, envelope)) is not None:
         return after, ()
     faults = Faults(envelope)
     if envelope.id in state.ids:
@@ -181,6 +182,11 @@ def _request(state: Conversation, envelope: Envelope[Wire]) -> Conversation:
 
 
 def _response(state: Conversation, envelope: Envelope[Wire], faults: Faults) -> Conversation:
+    state = _settle(state, envelope, faults)
+    return judge_early(state, faults) if state.early else state
+
+
+def _settle(state: Conversation, envelope: Envelope[Wire], faults: Faults) -> Conversation:
     name = str(envelope.in_reply_to)
     asked = state.requests.get(name)
     if asked is None:
@@ -298,6 +304,8 @@ def _run_event(state: Conversation, envelope: Envelope[Wire], faults: Faults) ->
     run = run_of(state, run_id)
     if run is None:
         run = meet(state, envelope, move, faults)
+        if names := admitting(state, run.session_id):
+            state = replace(state, early=state.early.set(run_id, names))
         state = enter(state, run_id, run)
         run = state.runs[run_id]
     elif run.session_id != envelope.session_id:
@@ -378,7 +386,7 @@ _COUPLED_MOVES: Mapping[str, Couple] = {
     "run.compaction.started": _compacted,
     "run.compaction.ended": _compacted,
 }
-_SPEECH = frozenset(
+SPEECH = frozenset(
     name
     for name, row in AGENT_TYPES.items()
     if row.kind is Kind.EVENT and "run_id" in row.required and name not in RUN_MOVES and name not in _COUPLED_MOVES

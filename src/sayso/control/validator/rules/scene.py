@@ -154,6 +154,8 @@ class Scene:
     furnished: dict[str, Session] = field(default_factory=dict)
     """Those that were opened with sources or tools, which every later descriptor has to leave room for."""
     runs: dict[str, RunFacts] = field(default_factory=dict)
+    early: dict[str, list[Heard]] = field(default_factory=dict)
+    """What came of a run before the answer that admits it: the rules hear it behind that answer."""
     ended_at: dict[str, int] = field(default_factory=dict)
     """When each run's end was told."""
 
