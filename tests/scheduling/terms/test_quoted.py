@@ -75,7 +75,7 @@ def test_no_words_make_a_line_of_their_own_or_close_their_quotation(theirs):
     assert len(said.splitlines()) == 1
     assert not {unicodedata.category(each) for each in said} & UNSHOWN
     bare = named(theirs)
-    assert bare == said or (bare == theirs and not set(bare) & set("\".,:;()“”\n"))
+    assert bare == said or (bare == theirs and not set(bare) & set('".,:;()“”\n'))
 
 
 def _texts(theirs):
