@@ -25,6 +25,7 @@ __all__ = (
     "verify_feature",
     "verify_open",
     "verify_pin",
+    "verify_revision",
     "verify_submit",
     "verify_subscription",
 )
@@ -137,10 +138,15 @@ def verify_pin(request: Envelope[Wire], descriptor: Descriptor) -> None:
     """Whatever is asked: who pins another revision asks for what is here no more. Raises `Refused`
     `stale_capabilities`.
     """
+    verify_revision(request, descriptor.revision)
+
+
+def verify_revision(request: Envelope[Wire], revision: str) -> None:
+    """The same against a revision alone, as an answer states it."""
     cited = request.capability_revision
-    if cited is UNSET or cited == descriptor.revision:
+    if cited is UNSET or cited == revision:
         return
-    details = {"expected_revision": descriptor.revision, "current_revision": cited}
+    details = {"expected_revision": revision, "current_revision": cited}
     raise Refused.because("stale_capabilities", "the request cites another capability revision", details=details)
 
 

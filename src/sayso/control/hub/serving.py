@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from sayso.control.adapters.gates import verify_revision
 from sayso.control.hub.hub import Hub
 from sayso.control.hub.session import RESOLVES, SUBMITS, HubSession
 from sayso.control.protocol.envelope import Envelope
@@ -56,9 +57,8 @@ async def _asked(hub: Hub, query: Query, request: Envelope[Any]) -> Envelope[Wir
     if served is UNSET and request.capability_revision is not UNSET:  # a pin is judged and repeated, whatever is asked
         served = (await hub.probe(hub.session(request.payload.session_id).adapter_name)).revision
         response = msgspec.structs.replace(response, capability_revision=served)
-    if UNSET not in (served, request.capability_revision) and served != request.capability_revision:
-        details = {"expected_revision": served, "current_revision": request.capability_revision}
-        raise Refused.because("stale_capabilities", "the request cites another capability revision", details=details)
+    if served is not UNSET:
+        verify_revision(request, served)
     return msgspec.structs.replace(response, in_reply_to=request.id)
 
 
