@@ -289,3 +289,29 @@ def test_every_host_of_the_world_publishes_the_names_of_the_text():
     assert {"policies", "keys", "trust", "meetings", "services", "contact"} <= allowed
     assert set(schema_document()["$defs"]["PublishedKey"]["properties"]) == {"kid", "use", "jwk"}
     assert len(HOSTS) >= 3
+
+
+@pytest.mark.req("SCH-343", "SCH-352")
+def test_the_tools_are_those_of_the_text_each_with_its_arguments_and_no_more():
+    """Thirteen of them, by the design's names; what meetings add is not there before meetings are."""
+    arguments = {
+        "discover_host": "host",
+        "find_slots": "host service_id earliest_start latest_start with",
+        "hold_slot": "host service_id start earliest_start latest_start asked_start max_price with participants "
+        "answer_within silence in_person",
+        "approve_and_book": "hold_id note",
+        "cancel_booking": "booking_id message",
+        "change_booking": "booking_id start",
+        "reconfirm_booking": "booking_id decline",
+        "booking_status": "booking_id",
+        "join_waitlist": "host service_id earliest_start latest_start max_price",
+        "leave_waitlist": "entry_id",
+        "waitlist_status": "entry_id",
+        "answer_invitation": "host booking_id answer",
+        "request_limits": "hosts earliest_start latest_start max_price",
+    }
+    found = {act.name: {each.encode_name for each in msgspec.structs.fields(act.arguments)} for act in ACTS}
+    assert found == {name: set(each.split()) for name, each in arguments.items()}
+    section = text(SPEC).partition("\n## 16. Tools\n")[2].partition("\n## 17.")[0]
+    assert re.findall(r"^\*\*`([a-z_]+)`\*\* \(", section, re.MULTILINE) == [act.name for act in ACTS]
+    assert all(act.arguments.__struct_config__.forbid_unknown_fields for act in ACTS)

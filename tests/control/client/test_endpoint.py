@@ -147,12 +147,12 @@ async def test_an_endpoint_that_is_killed_fails_what_waits_once(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("code", "refusal"),
     [
-        ("print('[1,2]', flush=True); input()", "malformed_line"),
-        ("print('{\"a\":1}', flush=True); input()", "malformed_line"),
-        ('print(\'{"control":"zap","id":"c"}\', flush=True); input()', "protocol_violation"),
-        ('print(\'{"control":"replay.gap","id":"c"}\', flush=True); input()', "protocol_violation"),
-        ('print(\'{"protocol":1,"id":"x"}\', flush=True); input()', "schema_invalid"),
-        ("sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush(); input()", "malformed_line"),
+        ("input(); print('[1,2]', flush=True); input()", "malformed_line"),
+        ("input(); print('{\"a\":1}', flush=True); input()", "malformed_line"),
+        ('input(); print(\'{"control":"zap","id":"c"}\', flush=True); input()', "protocol_violation"),
+        ('input(); print(\'{"control":"replay.gap","id":"c"}\', flush=True); input()', "protocol_violation"),
+        ('input(); print(\'{"protocol":1,"id":"x"}\', flush=True); input()', "schema_invalid"),
+        ("input(); sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush(); input()", "malformed_line"),
     ],
 )
 async def test_an_endpoint_that_breaks_the_framing_is_ended(code: str, refusal: str) -> None:

@@ -32,7 +32,6 @@ MOST_BYTES = 256 * 1024 * 1024
 """What one connection may bring; no script needs a hundredth."""
 
 Value = Mapping[str, Any]
-_ADMITTING = ("session.message.submit.request", "session.compact.request", "session.open.request")
 T = TypeVar("T")
 
 
@@ -83,9 +82,6 @@ class HostEnd:
         self._most_lines = most_lines
         self._faults: set[str] = set()
         self._again: dict[str, list[Value]] = {}
-        self._admitting: set[str] = set()
-        self._admitted: set[str] = set()
-        self._early: dict[str, list[bytes]] = {}
         self._count = 0
         self._size = 0
         self._moved = anyio.Event()
@@ -99,8 +95,6 @@ class HostEnd:
             self._faults.add(str(request["id"]))
         else:
             self.trace.append(line)
-            if request.get("type") in _ADMITTING:
-                self._admitting.add(str(request["id"]))
         await self.write(line)
 
     async def write(self, line: bytes) -> None:
@@ -206,35 +200,15 @@ class HostEnd:
             self.seen.answers.setdefault(name, []).append(arrival)
             if name not in self._faults:
                 self.trace.append(line)
-                self._admitting.discard(name)
-                self._admit(value.get("payload"))
             return
         if isinstance(run_id, str) and run_id in self._again:
             self._again[run_id].append(value)
             return
-        if isinstance(run_id, str) and run_id not in self._admitted and self._admitting:
-            self._early.setdefault(run_id, []).append(line)
-        else:
-            self.trace.append(line)
+        self.trace.append(line)
         if isinstance(run_id, str):
             self.seen.runs.setdefault(run_id, []).append(arrival)
         elif arrival.type.startswith("auth.") and arrival.envelope is not None:
             self.seen.flows.setdefault(arrival.payload.flow_id, []).append(arrival)
-
-    def _admit(self, payload: object) -> None:
-        """The runs an answer names, and what came of them before it."""
-        if not isinstance(payload, Mapping):
-            return
-        listed = payload.get("active_runs")
-        rows = [payload, *(listed if isinstance(listed, list) else [])]
-        for run_id in [row.get("run_id") for row in rows if isinstance(row, Mapping)]:
-            if isinstance(run_id, str):
-                self._admitted.add(run_id)
-                self.trace += self._early.pop(run_id, [])
-
-    def whole(self) -> list[bytes]:
-        """The trace, with what came of runs that no answer ever admitted."""
-        return [*self.trace, *(line for lines in self._early.values() for line in lines)]
 
     def surplus(self) -> list[str]:
         """Requests wrong on purpose that were answered more than once; the trace shows all others."""

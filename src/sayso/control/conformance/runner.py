@@ -29,7 +29,7 @@ async def run_conformance(
     async with launcher.connect() as port, hosting(port, budget) as host:
         talk = Talk(host, ids, model=model)
         results = await _play(script(launcher), talk)
-        trace = tuple(host.whole())
+        trace = tuple(host.trace)
     report = ConformanceReport(
         endpoint=name, binding=launcher.binding.name, revision=talk.revision, checks=tuple(results), trace=trace
     )

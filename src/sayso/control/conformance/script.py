@@ -116,7 +116,7 @@ async def _trace(talk: Talk) -> str | None:
         raise Skipped("nothing was sent")
     if twice := talk.host.surplus():
         raise Failed(f"request `{twice[0]}` was answered more than once")
-    report = judge(b"\n".join(talk.host.whole()))
+    report = judge(b"\n".join(talk.host.trace))
     if not report.valid:
         said = "; ".join(f"{each.code} at envelope {each.index}: {each.message}" for each in report.diagnostics[:5])
         more = len(report.diagnostics) + report.left_out - 5
