@@ -288,5 +288,5 @@ def _stands(file: str, *names: str) -> bool:
     """Whether a test's file is there and each class and function of its path has a definition in it."""
     path = ROOT / file
     return path.is_file() and all(
-        re.search(rf"^\s*(?:class|def|async def) {name}\b", path.read_text(), re.MULTILINE) for name in names
+        re.search(rf"^\s*(?:(?:class|def|async def) {name}\b|{name} = )", path.read_text(), re.MULTILINE) for name in names
     )
