@@ -287,6 +287,5 @@ def test_every_break_of_this_project_still_applies() -> None:
 def _stands(file: str, *names: str) -> bool:
     """Whether a test's file is there and each class and function of its path has a definition in it."""
     path = ROOT / file
-    return path.is_file() and all(
-        re.search(rf"^\s*(?:(?:class|def|async def) {name}\b|{name} = )", path.read_text(), re.MULTILINE) for name in names
-    )
+    forms = [rf"^\s*(?:(?:class|def|async def) {name}\b|{name} = )" for name in names]
+    return path.is_file() and all(re.search(form, path.read_text(), re.MULTILINE) for form in forms)
