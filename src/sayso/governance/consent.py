@@ -12,6 +12,7 @@ A grant is a message, not consent: it is good only for acts that touch nobody el
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from enum import IntEnum
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -43,7 +44,8 @@ class Consent(msgspec.Struct, frozen=True, kw_only=True):
     """One piece of evidence that a person agreed.
 
     `by` is the person's id; `subject_sha256` the hash (base64url) of exactly what they agreed to; `document` the signed
-    document itself where there is one; `document_sha256` its hash, which receipts link to.
+    document itself where there is one; `document_sha256` its hash, which receipts link to. `agent` and `call_id` say
+    to whom it was given and for which call, where it was given for one.
     """
 
     by: str
@@ -52,16 +54,22 @@ class Consent(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     document: str | None = None
     document_sha256: str | None = None
+    agent: str | None = None
+    call_id: str | None = None
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person is asked. `text` is generated from `document`, whose bytes are what gets signed or refused."""
+    """What a person is asked. `text` is generated from `document`, whose bytes are what gets signed or refused.
+
+    `expires` is when an answer comes too late, where that is known.
+    """
 
     kind: str
     title: str
     text: str
     document: bytes
     media_type: str
+    expires: datetime | None = None
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
