@@ -78,6 +78,12 @@ _END_MANDATE = statement(
 )
 _HOLD = _found(guest_hold, guest_hold.c.hold_id == bindparam("p_hold"))
 _OPEN_HOLDS = _found(guest_hold, guest_hold.c.state == "held", guest_hold.c.expires_us > bindparam("p_now"))
+_HOLD_OF_OFFER = _found(guest_hold, guest_hold.c.offer_sha256 == bindparam("p_offer"))
+_HOLDS_UNDER = statement(
+    select(guest_hold)
+    .where(guest_hold.c.owner == bindparam("p_owner"), guest_hold.c.mandate == bindparam("p_mandate"))
+    .order_by(guest_hold.c.placed_us.desc(), guest_hold.c.hold_id)
+)
 _BOOKING = _found(guest_booking, guest_booking.c.booking_id == bindparam("p_booking"))
 _BOOKINGS = statement(
     select(guest_booking)
@@ -199,6 +205,15 @@ class GuestBook:
         """Held and, by our clock, not yet expired."""
         rows = await self._all(_OPEN_HOLDS, {"p_now": micros(self._store.clock.now())})
         return [_hold(row) for row in rows]
+
+    async def holds_under(self, jti: str) -> Sequence[KeptHold]:
+        """Every hold placed under a mandate, whatever became of it, the newest first."""
+        return [_hold(row) for row in await self._all(_HOLDS_UNDER, {"p_mandate": jti})]
+
+    async def hold_of_offer(self, offer_sha256: str) -> KeptHold | None:
+        """The hold that brought an offer."""
+        rows = await self._all(_HOLD_OF_OFFER, {"p_offer": offer_sha256})
+        return _hold(rows[0]) if rows else None
 
     async def mark_released(self, hold_id: str, note: Note | None = None, *, intent: str | None = None) -> None:
         def body(unit: Unit) -> None:

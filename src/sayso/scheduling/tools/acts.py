@@ -1,12 +1,12 @@
 """The acts of scheduling as governance knows them: class, words for a language model, and the operation behind each.
 
 Spec section 16.1; the names are the design's (SCH-343, SCH-351). Disclosures run at once; executions touch another
-party and need the person's signature.
+party and need the person's signature. Each can be called again after a crash and has its effect once.
 """
 
 from __future__ import annotations
 
-from sayso.governance.acts import Act, ActClass, Registry
+from sayso.governance.acts import Act, ActClass, Registry, Repeats
 from sayso.scheduling.tools.arguments import (
     AnswerInvitation,
     ApproveAndBook,
@@ -63,6 +63,7 @@ HOLD_SLOT = Act(
     ),
     arguments=HoldSlot,
     touches_others=True,
+    repeats=Repeats.IDEMPOTENT,
 )
 APPROVE_AND_BOOK = Act(
     name="approve_and_book",
@@ -76,6 +77,7 @@ APPROVE_AND_BOOK = Act(
     ),
     arguments=ApproveAndBook,
     touches_others=True,
+    repeats=Repeats.IDEMPOTENT,
 )
 CANCEL_BOOKING = Act(
     name="cancel_booking",
@@ -88,6 +90,7 @@ CANCEL_BOOKING = Act(
     ),
     arguments=CancelBooking,
     touches_others=True,
+    repeats=Repeats.IDEMPOTENT,
 )
 CHANGE_BOOKING = Act(
     name="change_booking",
@@ -100,6 +103,7 @@ CHANGE_BOOKING = Act(
     ),
     arguments=ChangeBooking,
     touches_others=True,
+    repeats=Repeats.IDEMPOTENT,
 )
 RECONFIRM_BOOKING = Act(
     name="reconfirm_booking",
@@ -112,6 +116,7 @@ RECONFIRM_BOOKING = Act(
     ),
     arguments=ReconfirmBooking,
     touches_others=True,
+    repeats=Repeats.IDEMPOTENT,
 )
 BOOKING_STATUS = Act(
     name="booking_status",
@@ -137,6 +142,7 @@ JOIN_WAITLIST = Act(
     ),
     arguments=JoinWaitlist,
     touches_others=True,
+    repeats=Repeats.IDEMPOTENT,
 )
 LEAVE_WAITLIST = Act(
     name="leave_waitlist",
@@ -145,6 +151,7 @@ LEAVE_WAITLIST = Act(
     description="Gives up a place in a waitlist, and with it any time that is held for it and not yet booked.",
     arguments=LeaveWaitlist,
     touches_others=True,
+    repeats=Repeats.IDEMPOTENT,
 )
 WAITLIST_STATUS = Act(
     name="waitlist_status",
@@ -168,6 +175,7 @@ ANSWER_INVITATION = Act(
     ),
     arguments=AnswerInvitation,
     touches_others=True,
+    repeats=Repeats.IDEMPOTENT,
 )
 REQUEST_LIMITS = Act(
     name="request_limits",
@@ -180,6 +188,7 @@ REQUEST_LIMITS = Act(
     ),
     arguments=RequestLimits,
     touches_others=True,
+    repeats=Repeats.IDEMPOTENT,
 )
 
 ACTS = (

@@ -13,7 +13,9 @@ from msgspec import Meta
 __all__ = (
     "AnswerInvitation",
     "ApproveAndBook",
+    "BookSlot",
     "BookingStatus",
+    "BookingStatusOf",
     "CancelBooking",
     "Ceiling",
     "ChangeBooking",
@@ -43,6 +45,14 @@ Somebody = Annotated[
         min_length=1,
         max_length=200,
         description="Only if the person asked for somebody or something in particular: a name from `choose_from`.",
+    ),
+]
+Note = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=500,
+        description="The person's own words for the host. They cannot be taken back: add nothing to them.",
     ),
 ]
 HoldId = Annotated[str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", description="A hold_id from hold_slot.")]
@@ -127,6 +137,16 @@ class HoldSlot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     in_person: Annotated[bool, Meta(description="true: only the person whose calendar it is may answer.")] = False
 
 
+class BookSlot(HoldSlot, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A slot to book, and the limits the person gave: they become what the person is asked to sign."""
+
+    note: Note | None = None
+
+    def to_hold(self) -> HoldSlot:
+        """What is held for it."""
+        return HoldSlot(**{name: getattr(self, name) for name in HoldSlot.__struct_fields__})
+
+
 class AnswerInvitation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """An invitation to somebody else's booking, and what the person says to it; without an answer it is only read."""
 
@@ -141,17 +161,7 @@ class ApproveAndBook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     """The hold to book, and a note only if the person dictated one and the host accepts notes."""
 
     hold_id: HoldId
-    note: (
-        Annotated[
-            str,
-            Meta(
-                min_length=1,
-                max_length=500,
-                description="The person's own words for the host. They cannot be taken back: add nothing to them.",
-            ),
-        ]
-        | None
-    ) = None
+    note: Note | None = None
 
 
 class CancelBooking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -189,6 +199,12 @@ class BookingStatus(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     """One booking, or all of them when left out."""
 
     booking_id: BookingId | None = None
+
+
+class BookingStatusOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One booking, by its id."""
+
+    booking_id: BookingId
 
 
 EntryId = Annotated[

@@ -62,14 +62,16 @@ class Assistant:
 
     async def was_kept(self, answer: Answer) -> bool:
         """Whether an answer's mandate is one we have: then it answered an earlier question of the same call."""
-        if answer.document is None:
-            return False
+        return answer.document is not None and await self.kept(answer.document) is not None
+
+    async def kept(self, token: str) -> KeptMandate | None:
+        """The mandate that was kept as exactly this token."""
         try:
-            jti = verify_mandate(answer.document).claims.jti
+            jti = verify_mandate(token).claims.jti
         except Refused:
-            return False
+            return None
         kept = await self.guest.book.mandate(jti)
-        return kept is not None and kept.token == answer.document
+        return kept if kept is not None and kept.token == token else None
 
     async def buying(self, booking: KeptBooking) -> KeptMandate:
         """The limits a booking was made under, expired or not."""

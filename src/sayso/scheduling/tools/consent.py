@@ -29,6 +29,7 @@ from sayso.scheduling.terms.mandate_checks import Action, Ask, check_mandate, ve
 from sayso.scheduling.tools.arguments import (
     AnswerInvitation,
     ApproveAndBook,
+    BookSlot,
     CancelBooking,
     ChangeBooking,
     HoldSlot,
@@ -75,6 +76,8 @@ class SchedulingConsent:
 
     async def _found(self, arguments: msgspec.Struct, last: Answer | None) -> Consent | Question | None:
         match arguments:
+            case BookSlot():
+                return None  # it has a source of its own
             case HoldSlot():
                 return await self._to_hold(arguments, last)
             case ApproveAndBook():

@@ -61,7 +61,7 @@ from sayso.scheduling.tools.wanted import (
     span_of,
 )
 
-__all__ = ("Operations",)
+__all__ = ("Operations", "Result", "hold_length")
 
 HELD_FOR = timedelta(minutes=5)
 """What is asked for a hold and for a change offer; hosts grant at most their own ceiling."""
@@ -125,7 +125,7 @@ class Operations:
             request = HoldAsk(
                 service_id=wanted.service.id,
                 start=write_local(wanted.start, find_zone(document.timezone)),
-                ttl=_ttl(document),
+                ttl=hold_length(document),
                 asked=asked_bytes(ask),
                 resource=wanted.resource,
                 company=wanted_company(ask, document),
@@ -210,7 +210,7 @@ class Operations:
             if offered is not None and parse_instant(offered.start) == start:
                 change = await read_proposal(self._guest, document, booking, offered, mandate)
             else:
-                change = await request_change(self._guest, document, booking, local, _ttl(document), mandate)
+                change = await request_change(self._guest, document, booking, local, hold_length(document), mandate)
             return await ask_offer(self._assistant, document, change.offer)
         if mandate.kind != "closed" or mandate.subject != change.offer_sha256:
             return await ask_offer(self._assistant, document, change.offer)
@@ -270,7 +270,8 @@ class Operations:
         return released
 
 
-def _ttl(document: Discovery) -> timedelta:
+def hold_length(document: Discovery) -> timedelta:
+    """How long a hold is asked for at a host."""
     return max(HELD_FOR, parse_duration(document.policies.holds.ttl_min))
 
 
