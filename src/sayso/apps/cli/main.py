@@ -21,6 +21,7 @@ _ERRORS = 2
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "ask": ("sayso.apps.cli.ask:ask", "Book, move, cancel or look up appointments in your own words."),
+    "backup": ("sayso.apps.cli.backup:backup", "Write your home to one file."),
     "check": ("sayso.apps.cli.check:check", "Check this build against itself (Open Agent Protocol), offline."),
     "conformance": ("sayso.apps.cli.conformance:conformance", "Drive an endpoint (Open Agent Protocol), and judge it."),
     "guest": ("sayso.apps.cli.guest:guest", "The hosts your assistant may book with."),
@@ -28,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "hub": ("sayso.apps.cli.serve:serve", "Another name for `serve`."),
     "keyapp": ("sayso.apps.cli.keyapp:keyapp", "Your keys, and what you signed with them."),
     "receipts": ("sayso.apps.cli.receipts:receipts", "What was agreed, and the proof of it."),
+    "restore": ("sayso.apps.cli.backup:restore", "Make a home of a backup."),
     "serve": ("sayso.apps.cli.serve:serve", "Serve agents over the Open Agent Protocol: HTTP or stdio."),
     "validate": ("sayso.apps.cli.validate:validate", "Judge recorded traces (Open Agent Protocol), offline."),
     "world": ("sayso.apps.cli.world:world", "The sample world: hosts on loopback with their own clock."),
