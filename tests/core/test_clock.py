@@ -129,7 +129,28 @@ async def test_who_sleeps_on_a_clock_file_wakes_when_it_is_moved(tmp_path: Path)
         write_clock_file(path, START + MINUTE)
 
 
-@pytest.mark.parametrize("content", [None, b"", b"tomorrow\n", b"2026-10-13T13:00:00\n", b"\xff"])
+@pytest.mark.anyio
+async def test_a_clock_file_that_runs_goes_on_by_itself_until_it_is_stopped(tmp_path: Path) -> None:
+    """From where it stood, with the machine's own pace; a machine clock set back does not turn it back."""
+    path = tmp_path / "clock.json"
+    write_clock_file(path, START, runs=True)
+    clock = FileClock(path)
+    before = clock.now()
+    await clock.sleep_until(before + timedelta(milliseconds=20))
+    assert (START <= before < clock.now() < START + MINUTE, clock.runs) == (True, True)
+    write_clock_file(path, START + MINUTE)
+    assert (clock.now(), clock.now(), clock.runs) == (START + MINUTE, START + MINUTE, False)
+    path.write_text("2026-10-13T13:00:00Z\n9999-01-01T00:00:00Z\n")
+    assert clock.now() == datetime(2026, 10, 13, 13, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None, b"", b"tomorrow\n", b"2026-10-13T13:00:00\n", b"\xff",
+        b"2026-10-13T13:00:00Z\nnow\n", b"2026-10-13T13:00:00Z\n2026-10-13T13:00:00Z\n2026-10-13T13:00:00Z\n",
+    ],
+)  # fmt: skip
 def test_a_clock_file_without_an_instant_is_corrupt(tmp_path: Path, content: bytes | None) -> None:
     """No deadline is ever reckoned from a guess."""
     path = tmp_path / "clock.json"

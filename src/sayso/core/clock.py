@@ -19,6 +19,7 @@ __all__ = ("CLOCK_FILE_VARIABLE", "Clock", "FileClock", "ManualClock", "SystemCl
 
 CLOCK_FILE_VARIABLE = "SAYSO_CLOCK_FILE"
 _POLL_SECONDS = 0.05
+_NOTHING = timedelta(0)
 
 
 class Clock(Protocol):
@@ -41,7 +42,7 @@ class SystemClock:
     """The machine's own time."""
 
     def now(self) -> datetime:
-        return datetime.now(UTC)  # noqa: TID251 - the one home of this call
+        return _machine_now()
 
     def monotonic(self) -> float:
         return time.monotonic()  # noqa: TID251 - the one home of this call
@@ -104,7 +105,8 @@ class ManualClock:
 class FileClock:
     """A clock kept in a small file that several processes read: one line, an RFC 3339 instant in UTC.
 
-    It stands still between writes. Only a sample world or a test home may use it: on a real home a file that moves
+    It stands still between writes. With a second line, the machine's own instant at which the first was true, it runs
+    from there. Only a sample world or a test home may use it: on a real home a file that moves
     time would move every deadline with it. The file is read every time: no stamp of it is fine enough to tell two
     quick moves apart. A file that is gone or no instant is `Corrupt`.
     """
@@ -115,8 +117,10 @@ class FileClock:
 
     def now(self) -> datetime:
         try:
-            return parse_instant(self._path.read_text(encoding="ascii").strip())
-        except (OSError, ValueError, Refused):
+            instant, *since = self._lines()
+            run = max(_machine_now() - parse_instant(*since), _NOTHING) if since else _NOTHING
+            return parse_instant(instant) + run
+        except (OSError, TypeError, ValueError, Refused):
             raise Corrupt("the clock file holds no instant", str(self._path)) from None
 
     def monotonic(self) -> float:
@@ -126,12 +130,25 @@ class FileClock:
         while self.now() < instant:  # noqa: ASYNC110 - another process moves the file and cannot wake us
             await asyncio.sleep(_POLL_SECONDS)
 
+    @property
+    def runs(self) -> bool:
+        """Whether it goes on by itself."""
+        return len(self._lines()) > 1
 
-def write_clock_file(path: Path, instant: datetime) -> None:
+    def _lines(self) -> list[str]:
+        return self._path.read_text(encoding="ascii").strip().split("\n")
+
+
+def write_clock_file(path: Path, instant: datetime, *, runs: bool = False) -> None:
     """Moves a `FileClock` by replacing its file in one step, so that no reader sees half of it."""
+    lines = [instant, _machine_now()] if runs else [instant]
     fresh = path.with_suffix(".new")
-    fresh.write_text(write_instant(instant) + "\n", encoding="ascii")
+    fresh.write_text("".join(f"{write_instant(each)}\n" for each in lines), encoding="ascii")
     fresh.replace(path)
+
+
+def _machine_now() -> datetime:
+    return datetime.now(UTC)  # noqa: TID251 - the one home of this call
 
 
 def _wake(sleeper: asyncio.Future[None]) -> None:

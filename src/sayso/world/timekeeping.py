@@ -1,4 +1,4 @@
-"""The world's clock: it stands where it was put, and moves only forward.
+"""The world's clock: it stands where it was put unless it is set running, and moves only forward.
 
 Every process of a world reads the same file, so holds run out, mandates expire and signatures go stale together.
 """
@@ -14,7 +14,7 @@ from sayso.core.instants import parse_instant
 from sayso.core.refusal import Refused
 from sayso.world.places import START, clock_file, make_world_folder
 
-__all__ = ("move_clock", "open_clock", "read_move")
+__all__ = ("move_clock", "open_clock", "read_move", "set_running")
 
 
 def open_clock(home: Path) -> FileClock:
@@ -43,6 +43,14 @@ def read_move(text: str, now: datetime) -> datetime:
 
 def move_clock(home: Path, text: str) -> datetime:
     """Moves the clock; where it stands now. Refused as `read_move`."""
-    to = read_move(text, open_clock(home).now())
-    write_clock_file(clock_file(home), to)
+    clock = open_clock(home)
+    to = read_move(text, clock.now())
+    write_clock_file(clock_file(home), to, runs=clock.runs)
     return to
+
+
+def set_running(home: Path, *, runs: bool) -> datetime:
+    """Lets the clock go on by itself from where it stands, or stops it there; the instant."""
+    now = open_clock(home).now()
+    write_clock_file(clock_file(home), now, runs=runs)
+    return now

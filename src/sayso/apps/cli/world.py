@@ -102,17 +102,19 @@ def _announce(home: Path, ports: dict[str, str], *, as_json: bool) -> None:
 @world.command()
 @_home
 @click.argument("to", required=False, metavar="[INSTANT|+DURATION]")
-def clock(home: Path, to: str | None) -> None:
+@click.option("--run/--stand", "runs", default=None, help="Let it go on by itself from there, or stop it there.")
+def clock(home: Path, to: str | None, *, runs: bool | None) -> None:
     """Show the world's clock, or move it forward.
 
-    An instant has an offset (2026-10-15T13:00:00-04:00); a duration is added to where it stands (+PT5M, +P1D).
+    An instant has an offset (2026-10-15T13:00:00-04:00); a duration is added to where it stands (+PT5M, +P1D). It
+    stands still unless it is set running.
     """
     from sayso.core.instants import write_instant
-    from sayso.world.timekeeping import move_clock, open_clock
+    from sayso.world.timekeeping import move_clock, open_clock, set_running
 
     where = home.expanduser()
     now = open_clock(where).now() if to is None else move_clock(where, to)
-    click.echo(write_instant(now))
+    click.echo(write_instant(now if runs is None else set_running(where, runs=runs)))
 
 
 @world.command()
