@@ -10,6 +10,9 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -46,6 +49,8 @@ class Connection(Protocol):
 
     def cursor(self) -> Cursor: ...
     def execute(self, sql: str, /) -> Cursor: ...
+    def enable_load_extension(self, enabled: bool, /) -> None: ...  # noqa: FBT001 - the driver's own signature
+    def load_extension(self, path: str, /) -> None: ...
     def set_busy_handler(self, handler: Callable[[int], int], /) -> None: ...
     def backup(self, target: Any, /) -> None: ...
     def close(self) -> None: ...
@@ -104,6 +109,7 @@ def connect(path: Path, *, read_only: bool = False) -> Connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         if read_only:
+            _learn_distances(connection)
             connection.execute("PRAGMA query_only = ON")
     except Error as error:
         raise translate(error) from error
@@ -138,6 +144,27 @@ def _pause(tries: int) -> int:
         return 0
     time.sleep(_BUSY_PAUSE)
     return 1
+
+
+@cache
+def _distances() -> str | None:
+    if find_spec("sqlite_vec") is None:
+        return None
+    return str(import_module("sqlite_vec").loadable_path())
+
+
+def _learn_distances(connection: Connection) -> None:
+    """Loads `sqlite-vec` into this very library, where it is installed (the `semantic` extra): readings may then order
+    rows by the distance of vectors. No other extension can be loaded, before or after.
+    """
+    path = _distances()
+    if path is None:
+        return
+    connection.enable_load_extension(True)
+    try:
+        connection.load_extension(path)
+    finally:
+        connection.enable_load_extension(False)
 
 
 # The driver leaves SQLite's extended result codes off and has no switch for them, so a taken key and a missing value

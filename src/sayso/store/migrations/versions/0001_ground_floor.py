@@ -1,4 +1,4 @@
-"""The ground floor: store, ledger, scheduling, scheduling guest, scheduling keyapp."""
+"""The ground floor: every table of the house."""
 
 from __future__ import annotations
 
@@ -22,9 +22,18 @@ down_revision = None
 def upgrade() -> None:
     _store()
     _ledger()
+    _governance()
+    _gateway()
+    _gateway_a2a()
+    _gateway_acp()
+    _gateway_mcp()
+    _gateway_tasks()
+    _knowledge()
+    _console()
     _scheduling()
     _scheduling_guest()
     _scheduling_keyapp()
+    _knowledge_search()
     if op.get_bind().dialect.name == "postgresql":
         _second_line()
 
@@ -135,6 +144,371 @@ def _ledger() -> None:
         Column("data", LargeBinary(), nullable=False),
         PrimaryKeyConstraint("log", "seq", name=op.f("pk_ledger_record")),
         UniqueConstraint("log", "prev", name=op.f("uq_ledger_record_log_prev")),
+    )
+
+
+def _governance() -> None:
+    op.create_table(
+        "acts",
+        Column("owner", Text(), nullable=False),
+        Column("id", Text(), nullable=False),
+        Column("due_us", BigInteger(), nullable=True),
+        Column("attempt", Integer(), nullable=False),
+        Column("worker", Text(), nullable=True),
+        Column("intent", Integer(), nullable=True),
+        Column("tries", Integer(), nullable=False),
+        PrimaryKeyConstraint("owner", "id", name=op.f("pk_acts")),
+    )
+    op.create_index("ix_acts_due", "acts", ["owner", "due_us"], unique=False)
+    op.create_table(
+        "proposal",
+        Column("owner", Text(), nullable=False),
+        Column("id", Text(), nullable=False),
+        Column("state", Text(), nullable=False),
+        Column("moves", Integer(), nullable=False),
+        Column("created_us", BigInteger(), nullable=False),
+        Column("deadline_us", BigInteger(), nullable=True),
+        Column("expires_us", BigInteger(), nullable=False),
+        Column("changed_us", BigInteger(), nullable=False),
+        Column("agent", Text(), nullable=False),
+        Column("person", Text(), nullable=False),
+        Column("door", Text(), nullable=False),
+        Column("act", Text(), nullable=False),
+        Column("title", Text(), nullable=False),
+        Column("context", Text(), nullable=True),
+        Column("scopes", Text(), nullable=False),
+        Column("arguments", LargeBinary(), nullable=False),
+        Column("arguments_sha256", Text(), nullable=False),
+        Column("constitution", Text(), nullable=False),
+        Column("article", Text(), nullable=False),
+        Column("note", LargeBinary(), nullable=False),
+        Column("receipt", BigInteger(), nullable=False),
+        Column("decision", LargeBinary(), nullable=True),
+        Column("answers", LargeBinary(), nullable=True),
+        Column("question", LargeBinary(), nullable=True),
+        Column("outcome", LargeBinary(), nullable=True),
+        PrimaryKeyConstraint("owner", "id", name=op.f("pk_proposal")),
+    )
+    op.create_index("ix_proposal_agent", "proposal", ["owner", "agent", "created_us", "id"], unique=False)
+    op.create_index("ix_proposal_created", "proposal", ["owner", "created_us", "id"], unique=False)
+    op.create_index("ix_proposal_deadline", "proposal", ["owner", "deadline_us"], unique=False)
+    op.create_index("ix_proposal_state", "proposal", ["owner", "state", "created_us", "id"], unique=False)
+
+
+def _gateway() -> None:
+    op.create_table(
+        "gateway_agents",
+        Column("owner", Text(), nullable=False),
+        Column("agent", Text(), nullable=False),
+        Column("name", Text(), nullable=False),
+        Column("state", Text(), nullable=False),
+        Column("scopes", Text(), nullable=False),
+        Column("created_us", BigInteger(), nullable=False),
+        Column("term", Integer(), nullable=False),
+        Column("reissued_us", BigInteger(), nullable=False),
+        Column("suspended_us", BigInteger(), nullable=True),
+        Column("suspended_by", Text(), nullable=True),
+        Column("suspended_for", Text(), nullable=True),
+        PrimaryKeyConstraint("owner", "agent", name=op.f("pk_gateway_agents")),
+        UniqueConstraint("owner", "name", name=op.f("uq_gateway_agents_owner_name")),
+    )
+    op.create_table(
+        "gateway_keys",
+        Column("owner", Text(), nullable=False),
+        Column("key_sha256", LargeBinary(), nullable=False),
+        Column("key_id", Text(), nullable=False),
+        Column("agent", Text(), nullable=False),
+        Column("issued_us", BigInteger(), nullable=False),
+        Column("issued_by", Text(), nullable=False),
+        Column("revoked_us", BigInteger(), nullable=True),
+        Column("revoked_by", Text(), nullable=True),
+        PrimaryKeyConstraint("owner", "key_sha256", name=op.f("pk_gateway_keys")),
+        UniqueConstraint("owner", "key_id", name=op.f("uq_gateway_keys_owner_key_id")),
+    )
+    op.create_index(op.f("ix_gateway_keys_owner_agent"), "gateway_keys", ["owner", "agent"], unique=False)
+    op.create_table(
+        "gateway_rates",
+        Column("owner", Text(), nullable=False),
+        Column("agent", Text(), nullable=False),
+        Column("coarse_us", BigInteger(), nullable=False),
+        Column("minute_us", BigInteger(), nullable=False),
+        Column("second_us", BigInteger(), nullable=False),
+        PrimaryKeyConstraint("owner", "agent", name=op.f("pk_gateway_rates")),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "gateway_signatures",
+        Column("owner", Text(), nullable=False),
+        Column("agent", Text(), nullable=False),
+        Column("stamp_us", BigInteger(), nullable=False),
+        Column("signature", LargeBinary(), nullable=False),
+        PrimaryKeyConstraint("owner", "agent", "stamp_us", "signature", name=op.f("pk_gateway_signatures")),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "gateway_violations",
+        Column("owner", Text(), nullable=False),
+        Column("agent", Text(), nullable=False),
+        Column("fingerprint", LargeBinary(), nullable=False),
+        Column("code", Text(), nullable=False),
+        Column("door", Text(), nullable=False),
+        Column("term", Integer(), nullable=False),
+        Column("at_us", BigInteger(), nullable=False),
+        PrimaryKeyConstraint("owner", "agent", "fingerprint", name=op.f("pk_gateway_violations")),
+    )
+    op.create_index(op.f("ix_gateway_violations_owner_at_us"), "gateway_violations", ["owner", "at_us"], unique=False)
+
+
+def _gateway_a2a() -> None:
+    op.create_table(
+        "gateway_a2a_push",
+        Column("owner", Text(), nullable=False),
+        Column("task", Text(), nullable=False),
+        Column("id", Text(), nullable=False),
+        Column("agent", Text(), nullable=False),
+        Column("version", Text(), nullable=False),
+        Column("url", Text(), nullable=False),
+        Column("token", Text(), nullable=True),
+        Column("scheme", Text(), nullable=True),
+        Column("credentials", Text(), nullable=True),
+        Column("moves", Integer(), nullable=False),
+        Column("created_us", BigInteger(), nullable=False),
+        PrimaryKeyConstraint("owner", "task", "id", name=op.f("pk_gateway_a2a_push")),
+    )
+    op.create_table(
+        "gateway_a2a_task",
+        Column("owner", Text(), nullable=False),
+        Column("id", Text(), nullable=False),
+        Column("agent", Text(), nullable=False),
+        Column("context", Text(), nullable=False),
+        Column("act", Text(), nullable=False),
+        Column("message", LargeBinary(), nullable=False),
+        Column("result", LargeBinary(), nullable=True),
+        Column("state", Text(), nullable=False),
+        Column("created_us", BigInteger(), nullable=False),
+        PrimaryKeyConstraint("owner", "id", name=op.f("pk_gateway_a2a_task")),
+    )
+    op.create_index("ix_gateway_a2a_task_agent", "gateway_a2a_task", ["owner", "agent", "created_us"], unique=False)
+
+
+def _gateway_acp() -> None:
+    op.create_table(
+        "gateway_acp_run",
+        Column("owner", Text(), nullable=False),
+        Column("agent", Text(), nullable=False),
+        Column("run_id", Text(), nullable=False),
+        Column("session_id", Text(), nullable=False),
+        Column("agent_name", Text(), nullable=False),
+        Column("act", Text(), nullable=False),
+        Column("outcome", LargeBinary(), nullable=True),
+        Column("proposal", Text(), nullable=True),
+        Column("created_at_us", BigInteger(), nullable=False),
+        PrimaryKeyConstraint("owner", "agent", "run_id", name=op.f("pk_gateway_acp_run")),
+    )
+    op.create_index(
+        op.f("ix_gateway_acp_run_owner_created_at_us"), "gateway_acp_run", ["owner", "created_at_us"], unique=False
+    )
+    op.create_table(
+        "gateway_acp_session",
+        Column("owner", Text(), nullable=False),
+        Column("agent", Text(), nullable=False),
+        Column("session_id", Text(), nullable=False),
+        Column("used_at_us", BigInteger(), nullable=False),
+        PrimaryKeyConstraint("owner", "agent", "session_id", name=op.f("pk_gateway_acp_session")),
+    )
+    op.create_index(
+        op.f("ix_gateway_acp_session_owner_used_at_us"), "gateway_acp_session", ["owner", "used_at_us"], unique=False
+    )
+
+
+def _gateway_mcp() -> None:
+    op.create_table(
+        "mcp_sessions",
+        Column("owner", Text(), nullable=False),
+        Column("session", Text(), nullable=False),
+        Column("agent", Text(), nullable=False),
+        Column("version", Text(), nullable=False),
+        Column("opened_us", BigInteger(), nullable=False),
+        Column("ends_us", BigInteger(), nullable=False),
+        Column("events", Integer(), nullable=False),
+        PrimaryKeyConstraint("owner", "session", name=op.f("pk_mcp_sessions")),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(
+        op.f("ix_mcp_sessions_owner_agent_opened_us"), "mcp_sessions", ["owner", "agent", "opened_us"], unique=False
+    )
+    op.create_index(op.f("ix_mcp_sessions_owner_ends_us"), "mcp_sessions", ["owner", "ends_us"], unique=False)
+    op.create_table(
+        "mcp_subscriptions",
+        Column("owner", Text(), nullable=False),
+        Column("session", Text(), nullable=False),
+        Column("uri", Text(), nullable=False),
+        Column("told", Integer(), nullable=False),
+        Column("event", Integer(), nullable=False),
+        PrimaryKeyConstraint("owner", "session", "uri", name=op.f("pk_mcp_subscriptions")),
+        sqlite_with_rowid=False,
+    )
+
+
+def _gateway_tasks() -> None:
+    op.create_table(
+        "gateway_artifact",
+        Column("owner", Text(), nullable=False),
+        Column("sha256", LargeBinary(), nullable=False),
+        Column("data", LargeBinary(), nullable=False),
+        Column("stored_at_us", BigInteger(), nullable=False),
+        PrimaryKeyConstraint("owner", "sha256", name=op.f("pk_gateway_artifact")),
+    )
+    op.create_table(
+        "gateway_assignment",
+        Column("owner", Text(), nullable=False),
+        Column("id", Text(), nullable=False),
+        Column("agent", Text(), nullable=False),
+        Column("task_type", Text(), nullable=False),
+        Column("input", LargeBinary(), nullable=False),
+        Column("budget_cents", Integer(), nullable=False),
+        Column("domain_key", Text(), nullable=True),
+        Column("reason", Text(), nullable=False),
+        Column("approved_by", Text(), nullable=False),
+        Column("approved_at_us", BigInteger(), nullable=False),
+        Column("state", Text(), nullable=False),
+        Column("settled_at_us", BigInteger(), nullable=True),
+        Column("artifact_type", Text(), nullable=True),
+        Column("artifact_sha256", LargeBinary(), nullable=True),
+        PrimaryKeyConstraint("owner", "id", name=op.f("pk_gateway_assignment")),
+    )
+    op.create_index(
+        op.f("ix_gateway_assignment_owner_agent_state_approved_at_us"),
+        "gateway_assignment",
+        ["owner", "agent", "state", "approved_at_us"],
+        unique=False,
+    )
+
+
+def _knowledge() -> None:
+    op.create_table(
+        "knowledge_documents",
+        Column("owner", Text(), nullable=False),
+        Column("id", Text(), nullable=False),
+        Column("title", Text(), nullable=False),
+        Column("source", Text(), nullable=False),
+        Column("by", Text(), nullable=False),
+        Column("by_kind", Text(), nullable=False),
+        Column("run_id", Text(), nullable=True),
+        Column("receipt", BigInteger(), nullable=False),
+        Column("content_sha256", Text(), nullable=False),
+        Column("confidence", Integer(), nullable=False),
+        Column("at_us", BigInteger(), nullable=False),
+        Column("text", Text(), nullable=False),
+        PrimaryKeyConstraint("owner", "id", name=op.f("pk_knowledge_documents")),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "knowledge_evidence",
+        Column("owner", Text(), nullable=False),
+        Column("hypothesis", Text(), nullable=False),
+        Column("observation", Text(), nullable=False),
+        Column("weight", Integer(), nullable=False),
+        Column("supports", Integer(), nullable=False),
+        Column("rule", Text(), nullable=False),
+        Column("at_us", BigInteger(), nullable=False),
+        PrimaryKeyConstraint("owner", "hypothesis", "observation", name=op.f("pk_knowledge_evidence")),
+    )
+    op.create_index(op.f("ix_knowledge_evidence_owner_at_us"), "knowledge_evidence", ["owner", "at_us"], unique=False)
+    op.create_table(
+        "knowledge_hypotheses",
+        Column("owner", Text(), nullable=False),
+        Column("id", Text(), nullable=False),
+        Column("kind", Text(), nullable=False),
+        Column("domain_key", Text(), nullable=False),
+        Column("other_key", Text(), nullable=True),
+        Column("supporting", BigInteger(), nullable=False),
+        Column("opposing", BigInteger(), nullable=False),
+        Column("since_us", BigInteger(), nullable=False),
+        Column("changed_us", BigInteger(), nullable=False),
+        PrimaryKeyConstraint("owner", "id", name=op.f("pk_knowledge_hypotheses")),
+    )
+    op.create_index(
+        op.f("ix_knowledge_hypotheses_owner_domain_key"), "knowledge_hypotheses", ["owner", "domain_key"], unique=False
+    )
+    op.create_index(
+        op.f("ix_knowledge_hypotheses_owner_other_key"), "knowledge_hypotheses", ["owner", "other_key"], unique=False
+    )
+    op.create_table(
+        "knowledge_observations",
+        Column("owner", Text(), nullable=False),
+        Column("id", Text(), nullable=False),
+        Column("document", Text(), nullable=False),
+        Column("start", Integer(), nullable=False),
+        Column("stop", Integer(), nullable=False),
+        Column("text", Text(), nullable=False),
+        Column("text_sha256", Text(), nullable=False),
+        Column("repeat_of", Text(), nullable=True),
+        Column("at_us", BigInteger(), nullable=False),
+        PrimaryKeyConstraint("owner", "id", name=op.f("pk_knowledge_observations")),
+    )
+    op.create_index(
+        op.f("ix_knowledge_observations_owner_document"), "knowledge_observations", ["owner", "document"], unique=False
+    )
+    op.create_index(
+        op.f("ix_knowledge_observations_owner_text_sha256"),
+        "knowledge_observations",
+        ["owner", "text_sha256"],
+        unique=False,
+    )
+    op.create_table(
+        "knowledge_places",
+        Column("owner", Text(), nullable=False),
+        Column("domain_key", Text(), nullable=False),
+        Column("observation", Text(), nullable=False),
+        Column("closeness", Integer(), nullable=False),
+        Column("stated", Integer(), nullable=False),
+        PrimaryKeyConstraint("owner", "domain_key", "observation", name=op.f("pk_knowledge_places")),
+    )
+    op.create_index(
+        op.f("ix_knowledge_places_owner_observation"), "knowledge_places", ["owner", "observation"], unique=False
+    )
+    op.create_table(
+        "knowledge_simulations",
+        Column("owner", Text(), nullable=False),
+        Column("call_id", Text(), nullable=False),
+        Column("hypothesis", Text(), nullable=False),
+        Column("answer", LargeBinary(), nullable=False),
+        Column("at_us", BigInteger(), nullable=False),
+        PrimaryKeyConstraint("owner", "call_id", name=op.f("pk_knowledge_simulations")),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "knowledge_vectors",
+        Column("owner", Text(), nullable=False),
+        Column("model", Text(), nullable=False),
+        Column("observation", Text(), nullable=False),
+        Column("vector", LargeBinary(), nullable=False),
+        PrimaryKeyConstraint("owner", "model", "observation", name=op.f("pk_knowledge_vectors")),
+        sqlite_with_rowid=False,
+    )
+
+
+def _console() -> None:
+    op.create_table(
+        "console_login",
+        Column("owner", Text(), nullable=False),
+        Column("token_sha256", Text(), nullable=False),
+        Column("name", Text(), nullable=False),
+        Column("started_us", BigInteger(), nullable=False),
+        Column("seen_us", BigInteger(), nullable=False),
+        PrimaryKeyConstraint("owner", "token_sha256", name=op.f("pk_console_login")),
+    )
+    op.create_index(op.f("ix_console_login_owner_name"), "console_login", ["owner", "name"], unique=False)
+    op.create_index(op.f("ix_console_login_owner_seen_us"), "console_login", ["owner", "seen_us"], unique=False)
+    op.create_table(
+        "console_user",
+        Column("owner", Text(), nullable=False),
+        Column("name", Text(), nullable=False),
+        Column("role", Text(), nullable=False),
+        Column("secret", Text(), nullable=False),
+        Column("added_us", BigInteger(), nullable=False),
+        PrimaryKeyConstraint("owner", "name", name=op.f("pk_console_user")),
     )
 
 
@@ -574,3 +948,33 @@ def _second_line() -> None:
         "ALTER TABLE host_allocation ADD CONSTRAINT ex_host_allocation_seat"
         " EXCLUDE USING gist (host WITH =, seat WITH =, int8range(start_us, end_us) WITH &&, family WITH <>)"
     )
+
+
+def _knowledge_search() -> None:
+    """What finds passages, in each engine's own way.
+
+    Nothing in here is a truth of its own: all of it can be made again from the tables. A server without pgvector 0.7
+    gets no `knowledge_near`, and search then says that it is by words alone.
+    """
+    if op.get_bind().dialect.name == "sqlite":
+        op.execute(
+            "CREATE VIRTUAL TABLE knowledge_words USING fts5("
+            "text, owner UNINDEXED, observation UNINDEXED,"
+            " content='', contentless_delete=1, contentless_unindexed=1,"
+            " tokenize='porter unicode61 remove_diacritics 2')"
+        )
+        return
+    op.execute(
+        "CREATE TABLE knowledge_words (owner text NOT NULL, observation text NOT NULL, words tsvector NOT NULL,"
+        " CONSTRAINT pk_knowledge_words PRIMARY KEY (owner, observation))"
+    )
+    op.execute("CREATE INDEX ix_knowledge_words_words ON knowledge_words USING gin (words)")
+    op.execute(
+        "DO $$ BEGIN CREATE EXTENSION IF NOT EXISTS vector; EXCEPTION WHEN OTHERS THEN"
+        " RAISE NOTICE 'search is by words alone: %', SQLERRM; END $$"
+    )
+    if op.get_bind().exec_driver_sql("SELECT to_regtype('halfvec')").scalar():
+        op.execute(
+            "CREATE TABLE knowledge_near (owner text NOT NULL, model text NOT NULL, observation text NOT NULL,"
+            " near halfvec(256) NOT NULL, CONSTRAINT pk_knowledge_near PRIMARY KEY (owner, model, observation))"
+        )
