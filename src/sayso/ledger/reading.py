@@ -90,15 +90,17 @@ class RecordProof(msgspec.Struct, frozen=True, kw_only=True):
 
 def prove_record(view: Reading, log: str, seq: int, size: int | None = None) -> RecordProof:
     """A record's inclusion in the tree of `size` records, all of them unless said. Refused: `no_such_receipt`."""
-    size = heads.read_head(view, log).tip.size if size is None else size
-    if not 0 <= seq < size:
+    there = heads.read_head(view, log).tip.size
+    size = there if size is None else size
+    # Judged before anything is read: a size that the log never had costs nothing to refuse.
+    if not 0 <= seq < size <= there:
         raise _no_such(f"there is no record {seq} among {size}")
     return RecordProof(seq=seq, size=size, path=inclusion_proof(seq, _leaf_hashes(view, log, size)))
 
 
 def prove_consistency(view: Reading, log: str, first: int, second: int) -> list[bytes]:
     """An RFC 9162 proof that the first `first` records begin the first `second`. Refused: `no_such_receipt`."""
-    if not 0 < first <= second:
+    if not 0 < first <= second <= heads.read_head(view, log).tip.size:
         raise _no_such(f"a log of {first} records is no start of one of {second}")
     return consistency_proof(first, _leaf_hashes(view, log, second))
 
