@@ -25,7 +25,7 @@ from sayso.ledger.rules.kinds import declare
 from sayso.ledger.rules.record import Draft, Link
 from sayso.proof.hashes import sha256_b64u
 
-__all__ = ("ActCall", "Asks", "Done", "Kernel")
+__all__ = ("DONE", "FAILED", "ActCall", "Asks", "Done", "Kernel", "run_operation")
 
 ASKED = declare("consent.asked", "A person was asked; the hash of the text shown and of the document it came from.")
 SAID_NO = declare("consent.refused", "The person said no, and the act did not run.")
@@ -40,12 +40,18 @@ _LONGEST_NAME = 64
 
 
 class ActCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A request to act. `actor` is who asks (an agent's id); `call_id` names this call in every receipt of it."""
+    """A request to act. `actor` is who asks (an agent's id); `call_id` names this call in every receipt of it.
+
+    `door` and `scopes` tell through which door an outside agent came and what its key allows; the governor asks the
+    constitution with them, and without them it answers no.
+    """
 
     call_id: str
     name: str
     arguments: Mapping[str, Any]
     actor: str
+    door: str = ""
+    scopes: frozenset[str] = frozenset()
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +116,7 @@ class Kernel:
         return Asks(question=question)
 
     async def _disclose(self, call: ActCall, act: Act, operation: Operation, arguments: msgspec.Struct) -> Done:
-        result, code = await _run(operation, arguments, None)
+        result, code = await run_operation(operation, arguments, None)
         kind, facts = (DONE, {}) if code is None else (FAILED, {"code": code})
         await self._ledger.disclose(_draft(kind, call, act, inputs=call.arguments, output=result, facts=facts))
         return Done(result=result, is_error=code is not None)
@@ -118,7 +124,7 @@ class Kernel:
     async def _execute(
         self, call: ActCall, act: Act, operation: Operation, arguments: msgspec.Struct, consent: Consent
     ) -> Done | Asks:
-        result, code = await _run(operation, arguments, consent)
+        result, code = await run_operation(operation, arguments, consent)
         if isinstance(result, Question):
             return await self._ask(call, act, result)
         kind, facts = (DONE, {}) if code is None else (FAILED, {"code": code})
@@ -126,8 +132,12 @@ class Kernel:
         return Done(result=result, is_error=code is not None)
 
 
-async def _run(operation: Operation, arguments: msgspec.Struct, consent: Consent | None) -> tuple[Any, str | None]:
-    """What the operation answers, and the code of what stopped it, if anything did."""
+async def run_operation(
+    operation: Operation, arguments: msgspec.Struct, consent: Consent | None
+) -> tuple[Any, str | None]:
+    """What the operation answers, a question among them, and the code of what stopped it, if anything did: the answer
+    is then `{"refused": ...}`, with `by` where another party said no or nothing.
+    """
     try:
         return await operation(arguments, consent), None
     except Refused as refused:
