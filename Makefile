@@ -5,10 +5,10 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench breaks docs install clean dist
+.PHONY: help demo test check bench breaks conformance-mcp docs install clean dist
 
 help:  ## what there is
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
 
 $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
@@ -31,6 +31,12 @@ check: $(READY)  ## style, types, floors of the house
 
 breaks: $(READY)  ## take each rule away and see its test fail
 	@$(BIN)/python -m sayso.testing.breaks $(BREAKS)
+
+conformance-mcp: $(READY)  ## MCP's own conformance suite against the door (opt-in, needs npm)
+	@mkdir -p build/conformance-mcp
+	@npm install --silent --no-fund --no-audit --prefix build/conformance-mcp \
+	  @modelcontextprotocol/conformance@0.2.0-alpha.12 node@22.23.3
+	@$(BIN)/python -m sayso.testing.mcp_conformance --packages build/conformance-mcp
 
 bench: $(READY)  ## measure the product beside its floor
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
