@@ -130,6 +130,7 @@ MANIFEST = (member("sayso-backup.json"), b'{"v":1,"taken_at":"2026-10-13T13:00:0
         [],
         [(member("settings.toml"), b"")],
         [(member("sayso-backup.json"), b"{}")],
+        [(member("sayso-backup.json"), b'{"v":2,"taken_at":"2026-10-13T13:00:00Z","database":"file"}')],
         [MANIFEST, (member("../out"), b"x")],
         [MANIFEST, (member("/tmp/out"), b"x")],
         [MANIFEST, (member("keys/../../out"), b"x")],
@@ -137,7 +138,7 @@ MANIFEST = (member("sayso-backup.json"), b'{"v":1,"taken_at":"2026-10-13T13:00:0
         [MANIFEST, (member("link", tarfile.LNKTYPE), b"")],
         [MANIFEST, (member("fifo", tarfile.FIFOTYPE), b"")],
     ],
-    ids=["empty", "no-manifest", "wrong-manifest", "up", "absolute", "up-inside", "symlink", "hardlink", "fifo"],
+    ids=["empty", "bare", "wrong-manifest", "newer", "up", "absolute", "up-inside", "symlink", "hardlink", "fifo"],
 )
 async def test_what_is_no_backup_makes_no_home(tmp_path, members):
     """A name that leads elsewhere, a link, or something else altogether: refused, and nothing is there after."""
@@ -150,12 +151,29 @@ async def test_a_damaged_backup_makes_no_home(home, tmp_path):
     """Cut short or filled with something else."""
     write_backup(home, tmp_path / "b.tar")
     whole = (tmp_path / "b.tar").read_bytes()
-    for damaged in (whole[: len(whole) // 2], b"\x00" * 10_240, b"no archive"):
+    with tarfile.open(tmp_path / "b.tar") as made:
+        last = made.getmembers()[-1]
+    assert last.name == "sayso.db"
+    # Cut where the database begins, an archive reads as one that has none.
+    for damaged in (whole[: len(whole) // 2], whole[: last.offset], b"\x00" * 10_240, b"no archive"):
         (tmp_path / "d.tar").write_bytes(damaged)
         with pytest.raises(Refused) as no:
             restore_home(tmp_path / "d.tar", tmp_path / "again")
         assert no.value.refusal.code == "not_a_backup"
     assert not (tmp_path / "again").exists()
+
+
+async def test_a_backup_is_not_kept_in_the_home_it_is_of(home, tmp_path):
+    """It would be lost with it, and the next one would hold it too. A home that is a file is no empty folder."""
+    (tmp_path / "link").symlink_to(home.path)
+    for target in (home.path / "b.tar", home.path / "keys" / "b.tar", tmp_path / "link" / "b.tar"):
+        with pytest.raises(Refused) as no:
+            write_backup(home, target)
+        assert (no.value.refusal.code, target.exists()) == ("backup_inside_home", False)
+    write_backup(home, tmp_path / "b.tar")
+    with pytest.raises(Refused) as no:
+        restore_home(tmp_path / "b.tar", tmp_path / "b.tar")
+    assert no.value.refusal.code == "home_not_empty"
 
 
 async def test_the_commands_say_what_they_did_and_what_comes_next(home, tmp_path):

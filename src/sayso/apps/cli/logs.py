@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 
 import structlog
@@ -10,7 +11,11 @@ __all__ = ("log_to_stderr",)
 
 
 def log_to_stderr() -> None:
-    """Sends every log line of this process to standard error, one line of key=value each."""
+    """Sends every log line of this process to standard error, one line of key=value each.
+
+    Libraries are heard from a warning on. Said first, so that none of them can set up logging for all others.
+    """
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

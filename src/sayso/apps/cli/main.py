@@ -24,6 +24,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "backup": ("sayso.apps.cli.backup:backup", "Write your home to one file."),
     "check": ("sayso.apps.cli.check:check", "Check this build against itself (Open Agent Protocol), offline."),
     "conformance": ("sayso.apps.cli.conformance:conformance", "Drive an endpoint (Open Agent Protocol), and judge it."),
+    "console": ("sayso.apps.cli.console:console", "Who may sign in to the console."),
+    "gate": ("sayso.apps.cli.gate:gate", "What agents asked for: see it, and say yes or no."),
+    "gateway": ("sayso.apps.cli.gateway:gateway", "Agents from outside: keys, tasks, memory."),
     "guest": ("sayso.apps.cli.guest:guest", "The hosts your assistant may book with."),
     "host": ("sayso.apps.cli.host:host", "Be a host: serve your calendar, answer requests, mark who came."),
     "hub": ("sayso.apps.cli.serve:serve", "Another name for `serve`."),
@@ -31,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "receipts": ("sayso.apps.cli.receipts:receipts", "What was agreed, and the proof of it."),
     "restore": ("sayso.apps.cli.backup:restore", "Make a home of a backup."),
     "serve": ("sayso.apps.cli.serve:serve", "Serve agents over the Open Agent Protocol: HTTP or stdio."),
+    "up": ("sayso.apps.cli.up:up", "Run everything: hub, doors for outside agents, console."),
     "validate": ("sayso.apps.cli.validate:validate", "Judge recorded traces (Open Agent Protocol), offline."),
     "world": ("sayso.apps.cli.world:world", "The sample world: hosts on loopback with their own clock."),
 }
