@@ -13,8 +13,9 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 import msgspec
 
@@ -30,12 +31,13 @@ __all__ = ("Manifest", "restore_home", "write_backup")
 MANIFEST = "sayso-backup.json"
 _LEFT_OUT = (".lock", ".sock", "-wal", "-shm", "-journal")
 _LARGEST_MANIFEST = 65_536
+_END = 2 * tarfile.BLOCKSIZE
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a backup says of itself. `database` is `file`, or `elsewhere` where Postgres has it."""
 
-    v: int
+    v: Literal[1]
     taken_at: str
     database: str
 
@@ -43,8 +45,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def write_backup(home: Home, target: Path) -> Manifest:
     """Writes the backup of a home to the new file `target`, which appears whole or not at all.
 
-    Refused: `file_exists`, `cannot_write`.
+    Refused: `file_exists`, `backup_inside_home`, `cannot_write`.
     """
+    if target.resolve().is_relative_to(home.path.resolve()):
+        raise Refused.because(
+            "backup_inside_home",
+            f"{target} is inside the home itself",
+            help="Name a place elsewhere: what is in the home is lost with it.",
+        )
     if target.exists():
         raise Refused.because("file_exists", f"{target} is there already", help="Name a file that is new.")
     elsewhere = "://" in home.database
@@ -56,7 +64,8 @@ def write_backup(home: Home, target: Path) -> Manifest:
             with _new_file(whole) as file, tarfile.open(fileobj=file, mode="w") as archive:
                 _add_bytes(archive, MANIFEST, strictjson.encode(manifest))
                 for path in _kept(home.path):
-                    archive.add(path, arcname=str(path.relative_to(home.path)), recursive=False)
+                    with suppress(FileNotFoundError):  # it went since it was listed: others are at work
+                        archive.add(path, arcname=str(path.relative_to(home.path)), recursive=False)
                 if not elsewhere and Path(home.database).is_file():
                     copy = folder / DATABASE_FILE
                     copy_database(Path(home.database), copy)
@@ -71,7 +80,7 @@ def write_backup(home: Home, target: Path) -> Manifest:
 
 def restore_home(source: Path, home: Path) -> Manifest:
     """Makes a home of a backup. Refused: `home_not_empty`, `not_a_backup`, `cannot_write`."""
-    if home.exists() and any(home.iterdir()):
+    if home.exists() and (not home.is_dir() or any(home.iterdir())):
         raise Refused.because(
             "home_not_empty", f"{home} is not empty", help="Restore into a new folder: --home FOLDER."
         )
@@ -121,11 +130,21 @@ def _unpack(source: Path, folder: Path) -> Manifest:
             for member in archive:
                 if member.name != MANIFEST:
                     _put(archive, member, folder, source)
-    except (tarfile.TarError, Refused, EOFError) as error:
+            # Cut between two members an archive reads as a shorter one: without its end it is not whole.
+            if not _ends(source, archive.offset):
+                raise _no_backup(source)
+    except (tarfile.TarError, Refused, EOFError, ValueError) as error:
         if isinstance(error, Refused) and error.refusal.code == "not_a_backup":
             raise
         raise _no_backup(source) from None
     return manifest
+
+
+def _ends(source: Path, offset: int) -> bool:
+    """Whether an archive's two empty blocks stand there, which come after its last member."""
+    with source.open("rb") as file:
+        file.seek(offset)
+        return file.read(_END) == b"\0" * _END
 
 
 def _put(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, source: Path) -> None:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from zoneinfo import ZoneInfo
 
 import anyio
@@ -22,6 +23,7 @@ from sayso.apps.settings import Settings
 from sayso.apps.watching import Watch, WatchingFetcher
 from sayso.control.adapters.own_loop import OwnLoop
 from sayso.control.grants import GrantConsent
+from sayso.control.hub.history import History
 from sayso.control.hub.hub import Hub
 from sayso.control.hub.registry import Registry as Adapters
 from sayso.control.provider.contract import Provider
@@ -71,9 +73,14 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
-    """One person's open house. `key_app` is their surface's, never the loop's."""
+    """One person's open house. `key_app` is their surface's, never the loop's.
+
+    `open_assistant` makes another assistant of the same person, which no limits signed before serve; `open_key_app`
+    another key app, which has shown nothing yet.
+    """
 
     home: Home
+    zone: ZoneInfo
     ids: Ids
     vault: Vault
     store: Store
@@ -82,6 +89,9 @@ class House:
     operations: Operations
     kernel: Kernel
     key_app: KeyApp
+    open_key_app: Callable[[], KeyApp]
+    open_assistant: Callable[[], Assistant]
+    fetcher: Fetcher
     loop: OwnLoop
 
     @property
@@ -132,13 +142,26 @@ async def open_house(
             callback = home.settings.callback_url
             guest = Guest(store, fetcher, agent, home.clock, ids, record, callback_url=callback)
             principal = principal_urn(vault.public(PRINCIPAL))
-            assistant = Assistant(
+            open_assistant = partial(
+                Assistant,
                 guest=guest,
                 principal=principal,
                 limits_only=wishes.limits_only,
                 details=wishes.details or _details_of(home.settings),
                 said=wishes.said,
             )
+            open_key_app = partial(
+                KeyApp,
+                vault,
+                fetcher,
+                home.clock,
+                ids,
+                name=PRINCIPAL,
+                agent=guest.agent,
+                attestations=read_attestations(home.path),
+                issued=open_issued(home, vault, store, ids),
+            )
+            assistant = open_assistant()
             operations = Operations(assistant)
             registry = Registry()
             register(registry, operations)
@@ -158,6 +181,7 @@ async def open_house(
             try:
                 yield House(
                     home=home,
+                    zone=zone,
                     ids=ids,
                     vault=vault,
                     store=store,
@@ -165,25 +189,19 @@ async def open_house(
                     guest=guest,
                     operations=operations,
                     kernel=kernel,
-                    key_app=KeyApp(
-                        vault,
-                        fetcher,
-                        home.clock,
-                        ids,
-                        name=PRINCIPAL,
-                        agent=guest.agent,
-                        attestations=read_attestations(home.path),
-                        issued=open_issued(home, vault, store, ids),
-                    ),
+                    key_app=open_key_app(),
+                    open_key_app=open_key_app,
+                    open_assistant=open_assistant,
+                    fetcher=fetcher,
                     loop=loop,
                 )
             finally:
                 tasks.cancel_scope.cancel()
 
 
-def open_hub(house: House) -> Hub:
+def open_hub(house: House, history: History | None = None) -> Hub:
     """The house's hub, to be entered: our own loop is its one adapter."""
-    return Hub(Adapters({LOOP: house.loop}), clock=house.home.clock, ids=house.ids)
+    return Hub(Adapters({LOOP: house.loop}), clock=house.home.clock, ids=house.ids, history=history)
 
 
 def open_issued(home: Home, vault: Vault, store: Store, ids: Ids) -> Issued:

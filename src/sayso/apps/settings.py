@@ -31,6 +31,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     `zone` is the person's IANA time zone; without it the machine's is taken.
     `keyapp_origin` is the public https origin that leads to `sayso keyapp serve`; without it what is signed cannot be
     taken back, and says so.
+    `gateway_origin` is the public https origin that leads to the doors of `sayso up`; without it they answer on
+    loopback alone.
     `callback_url` is the public https address that leads to `sayso guest listen`; holds carry it to hosts, which tell
     there what becomes of them. Without it everything is learned by asking.
     """
@@ -40,6 +42,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     name: PersonName | None = None
     contact: ContactText | None = None
     keyapp_origin: Annotated[str, Meta(pattern=r"^https://[a-z0-9.-]+$")] | None = None
+    gateway_origin: Annotated[str, Meta(pattern=r"^https://[a-z0-9.-]+$")] | None = None
     callback_url: Annotated[str, Meta(pattern=r"^https://[a-z0-9.-]+(/[!-~]*)?$", max_length=2048)] | None = None
 
 
@@ -74,6 +77,7 @@ def _said(wrong: Exception) -> str:
 _FORMS = {
     "name": "a name, up to 200 characters on one line",
     "contact": "one telephone number or one e-mail address, and nothing else",
+    "gateway_origin": 'an https address in lower case without port or path, like "https://doors.example"',
     "keyapp_origin": 'an https address in lower case without port or path, like "https://keys.example"',
     "callback_url": 'an https address in lower case without port, like "https://me.example/heard"',
 }
