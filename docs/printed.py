@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import sayso
+from sayso import gateway
 from sayso.apps.checks.modules import PUBLIC, public_names
 from sayso.apps.cli.main import COMMANDS
+from sayso.apps.gateway_settings import SETTINGS
 from sayso.control.adapters.reference import logins as reference_logins
 from sayso.control.adapters.reference import machine as reference_run
 from sayso.control.conformance.child import ChildLauncher
@@ -27,6 +29,11 @@ from sayso.control.protocol.features import FEATURES
 from sayso.control.protocol.machine import calls, compactions, gates, handed, logins, runs, steers
 from sayso.control.provider import machine as inference
 from sayso.control.validator.diagnostics import DIAGNOSTICS
+from sayso.gateway.guard.rules.codes import CODES as GATEWAY_CODES
+from sayso.gateway.guard.rules.codes import find_code
+from sayso.gateway.guard.rules.ladder import LADDER
+from sayso.governance import machine as proposal
+from sayso.governance.constitution import Constitution
 from sayso.ledger.rules.kinds import KINDS
 from sayso.net.child import Program
 from sayso.scheduling.rules import booking, change, hold, waitlist
@@ -47,6 +54,7 @@ MACHINES: tuple[tuple[str, Any, Mapping[Any, Any]], ...] = (
     ("Run of the reference adapter", reference_run, reference_run.TABLE),
     ("Login flow of the reference adapter", reference_logins, reference_logins.TABLE),
     ("Inference (model provider)", inference, inference.TABLE),
+    ("Proposal at the Promotion Gate", proposal, proposal.TABLE),
     ("Hold", hold, hold.TABLE),
     ("Booking", booking, booking.TABLE),
     ("Change offer", change, change.TABLE),
@@ -148,6 +156,44 @@ def error_codes() -> str:
     return f"| code | HTTP | again? | means |\n|---|---|---|---|\n{rows}\n"
 
 
+def gateway_settings() -> str:
+    """Every environment variable of the gateway."""
+    rows = "\n".join(f"| `{each.variable}` | {each.default} {each.unit} | {each.says} |" for each in SETTINGS)
+    return f"| variable | unless set | sets |\n|---|---|---|\n{rows}\n"
+
+
+def gateway_ladder() -> str:
+    """The order of admission."""
+    rows = "\n".join(
+        f"| {number} | `{rung.name}` | {rung.says} | {', '.join(map(_refused_with, rung.codes))} |"
+        for number, rung in enumerate(LADDER, 1)
+    )
+    return f"| | step | asks | refuses with |\n|---|---|---|---|\n{rows}\n"
+
+
+def _refused_with(code: str) -> str:
+    found = find_code(code)
+    return f"`{code}` {found.status}{' (counts)' if found.counts else ''}"
+
+
+def gateway_codes() -> str:
+    """Every code of the gateway, those that its doors declare included."""
+    for module in pkgutil.walk_packages(gateway.__path__, "sayso.gateway."):
+        importlib.import_module(module.name)
+    rows = "\n".join(
+        f"| `{each.code}` | {each.status} | {each.rpc} | {'yes' if each.counts else ''} | {each.title}. {each.help} |"
+        for each in sorted(GATEWAY_CODES.values(), key=lambda found: (found.status, found.code))
+    )
+    return f"| code | HTTP | JSON-RPC | counts | means |\n|---|---|---|---|---|\n{rows}\n"
+
+
+def constitution() -> str:
+    """The articles, as people read them."""
+    found = Constitution.load()
+    parts = [f"**Article {each.number}. {each.title}.** {each.text}\n" for each in found.articles]
+    return f"Version {found.version}. {found.preamble}\n\n" + "\n".join(parts)
+
+
 def public_modules() -> str:
     """Every public module and its names."""
     parts = []
@@ -170,6 +216,10 @@ PRINTED: dict[str, Callable[[], str]] = {
     "broken-endpoints": broken_endpoints,
     "capability-keys": capability_keys,
     "error-codes": error_codes,
+    "gateway-settings": gateway_settings,
+    "gateway-codes": gateway_codes,
+    "gateway-ladder": gateway_ladder,
+    "constitution": constitution,
     "public-modules": public_modules,
     "help": help_texts,
     "coverage-scheduling": lambda: written(_requirements(), "SCH"),
