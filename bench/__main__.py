@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.measure import write_report
 
-ROWS = ("receipts", "hold", "validator", "hub", "startup")
+ROWS = ("receipts", "hold", "validator", "hub", "gateway", "startup")
 
 
 def main() -> int:
