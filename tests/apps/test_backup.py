@@ -184,5 +184,6 @@ async def test_the_commands_say_what_they_did_and_what_comes_next(home, tmp_path
     listed = sayso("receipts", "list", "--home", again, "--json")
     assert (made.code, done.code, listed.out.count("test.done")) == (0, 0, 5)
     assert f"sayso receipts verify --home {again}" in done.out
+    assert "may be done already" in done.out
     nowhere = sayso("backup", str(tmp_path / "x.tar"), "--home", str(tmp_path / "nowhere"))
     assert (nowhere.code, "There is no home" in nowhere.err, (tmp_path / "nowhere").exists()) == (1, True, False)

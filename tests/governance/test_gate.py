@@ -122,7 +122,7 @@ async def test_a_decision_is_a_persons_with_a_reason_kept_as_a_hash(house: House
     assert (receipt.kind, receipt.actor) == (f"proposal.{after.state.value}", "person_1")
     assert receipt.body["reason_sha256"] == sha256_b64u(b"because of tea")
     assert receipt.body["subject_sha256"] == bind(found, house.constitution.tag) == decision.subject_sha256
-    assert (receipt.body["role"], receipt.body["previous"]) == ("owner", 1)
+    assert (receipt.body["role"], receipt.body["mode"], receipt.body["previous"]) == ("owner", "human_present", 1)
     assert b"because" not in receipt.data
 
 

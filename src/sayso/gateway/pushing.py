@@ -38,7 +38,8 @@ _FIRST, _MOST = timedelta(seconds=5), timedelta(hours=1)
 _ATTEMPTS = 8
 _AT_ONCE = 32  # half of the fetcher's connections
 _SECONDS = 10.0
-_ANSWER_BYTES = 4096
+# More than a page of thanks: an answer that is longer counts as none, and what arrived would be sent again.
+_ANSWER_BYTES = 65_536
 
 
 class Push(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

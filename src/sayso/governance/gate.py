@@ -283,7 +283,7 @@ class Gate:
                 step(kept.proposal.standing, AnswerQuestion(), unit.now)
                 raise Refused.because(NOTHING_ASKED, "Another question is open by now", help="Read the proposal again.")
             claims.offer_again(unit, self.owner, proposal_id)
-            facts = {"granted": answer.granted, "role": by.role}
+            facts = {"granted": answer.granted, "role": by.role, "mode": by.mode}
             changes = {"answers": answers, "question": None}
             moved = self.book.move(
                 unit, kept, AnswerQuestion(), actor=by.id, kind=ANSWERED, changes=changes, facts=facts
@@ -384,6 +384,7 @@ class Gate:
             changes={"decision": decision, "answers": tuple(answers)},
             facts={
                 "role": decision.role,
+                "mode": decision.mode,
                 "subject_sha256": decision.subject_sha256,
                 "reason_sha256": sha256_b64u(decision.reason.encode()),
                 "constitution": decision.constitution,

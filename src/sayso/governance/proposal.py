@@ -19,7 +19,7 @@ Role = Literal["owner", "approver", "viewer"]
 
 
 class Decider(msgspec.Struct, frozen=True, kw_only=True):
-    """A signed-in person. `id` is what receipts name; `mode` is `preapproved` where a flag or a pipe answers for them."""
+    """A signed-in person. `id` is what receipts name; `mode` is `preapproved` where a program answers for them."""
 
     id: str
     name: str

@@ -72,6 +72,8 @@ def test_keys_are_rotated_revoked_suspended_and_reissued_by_name(home: Path) -> 
     (row,) = run(home, *agents, "list", "--json").json["agents"]
     run(home, *agents, "revoke", row["keys"][0]["key_id"])
     assert working() == 1
+    for reason in ("", " ", "x" * 201):
+        assert "1 to 200 characters" in run(home, *agents, "suspend", "helper", "--reason", reason, code=2).err
     assert "sayso gateway agents reissue 'helper'" in run(home, *agents, "suspend", "helper", "--reason", "loud").out
     assert working() == 0
     assert "suspended" in run(home, *agents, "rotate", "helper", code=1).err

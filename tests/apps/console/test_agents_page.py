@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from sayso.apps.console.forms import new_token
 from sayso.apps.console.users import Role
+from sayso.core.clock import ManualClock
 from tests.apps.console.desks import PASSPHRASE, Browser, add, browsing, open_desk
 
 pytestmark = pytest.mark.anyio
@@ -54,6 +56,26 @@ async def test_letting_an_agent_in_needs_the_passphrase_of_the_persons_keys(fold
             assert (answer.status_code, 'value="helper"' in answer.text) == (422, True)
             assert "not the passphrase" not in answer.text
         assert await desk.agents.list() == []
+
+
+@pytest.mark.req("GTW-060")
+async def test_tries_to_open_the_keys_are_limited_and_an_unlock_ends(folder: Path, clock: ManualClock) -> None:
+    """Five in five minutes, whoever is signed in: a stolen cookie does not guess. What is opened closes again."""
+    async with open_desk(folder, clock=clock) as desk, browsing(desk) as browser:
+        await add(desk)
+        await browser.sign_in()
+        await browser.open("/agents")
+
+        async def tried(passphrase: str) -> int:
+            return (await browser.send("/agents", name="helper", scope="mcp", passphrase=passphrase)).status_code
+
+        assert [await tried("not the passphrase") for _ in range(5)] == [422] * 5
+        assert (await tried(PASSPHRASE), await desk.agents.list(), desk.vault.is_unlocked) == (429, [], False)
+        clock.advance(timedelta(minutes=1))
+        assert await tried(PASSPHRASE) == 200
+        clock.advance(timedelta(minutes=5))
+        await browser.open("/agents")
+        assert await tried("") == 422
 
 
 @pytest.mark.req("GTW-060")

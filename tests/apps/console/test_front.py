@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import text
 
 from sayso.apps.console.app import OPEN, ROUTES
 from sayso.apps.console.forms import new_token
 from sayso.apps.console.surface import STATIC, write_page
 from sayso.apps.console.words import in_words
+from sayso.store.statements import statement
 from tests.apps.console.desks import PASSPHRASE, add, browsing, open_desk, propose
 
 pytestmark = pytest.mark.anyio
@@ -120,7 +122,7 @@ def test_every_page_has_a_role_and_only_signing_in_has_none() -> None:
 
 def filled(path: str, agent: str, proposal: str) -> str:
     """An address with real ids in it."""
-    names = {"agent_id": agent, "proposal_id": proposal, "run_id": "run_x", "hypothesis_id": "h_x", "number:int": "0"}
+    names = {"agent_id": agent, "proposal_id": proposal, "run_id": "run_x", "hypothesis_id": "h_x", "number": "0"}
     return re.sub(r"{([a-z_:]+)}", lambda found: names[found[1]], path)
 
 
@@ -178,8 +180,57 @@ async def test_no_form_breaks_the_console(folder: Path) -> None:
                 token = new_token(desk.ids, secret, address)
                 answer = await browser.send(address, **{**GOOD, "agent": agent, "form_token": token, **fields})
                 assert answer.status_code < 500, (path, fields)
-        for address in ("/gate/%00", "/agents/%ff", "/hypotheses/a%0ab", "/memory?q=%00", "/gate?after=%00&state=over"):
+        for address in (
+            "/gate/%00", "/agents/%ff", "/hypotheses/a%0ab", "/memory?q=%00", "/gate?after=%00&state=over",
+            f"/receipts/{10**14}", f"/receipts/{10**30}", "/receipts/" + "9" * 5000, f"/receipts/disclosures/{10**19}",
+            "/receipts/-1", "/receipts/x",
+        ):  # fmt: skip
             assert (await browser.open(address)).status_code in (404, 422), address
+        assert (await browser.open("/agents?done=a&done=b")).status_code == 200
+        lost = await browser.open("/agenst")
+        assert (lost.status_code, "There is no such page" in lost.text) == (404, True)
+
+
+@pytest.mark.req("GTW-060")
+@pytest.mark.parametrize("path", ["/agents", "/sign-in"])
+async def test_what_fails_inside_is_a_page_that_says_so(folder: Path, path: str) -> None:
+    """Signed in or not, whatever it was; and it tells nothing of what failed."""
+    async with open_desk(folder) as desk, browsing(desk) as browser:
+        await add(desk)
+        await browser.sign_in()
+        for table in ("console_login", "console_user"):
+            await desk.store.unit(lambda unit, gone=table: unit.execute(statement(text(f"DROP TABLE {gone}"))))
+        answer = await browser.open(path)
+        assert answer.status_code in (500, 503)
+        assert [words in answer.text for words in ("Not done", "Try again.", "console_")] == [True, True, False]
+
+
+PAGE = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+
+
+@pytest.mark.req("GTW-060")
+@pytest.mark.parametrize("dest", ["iframe", "embed", "object", "empty"])
+async def test_no_page_of_elsewhere_has_one_of_ours_inside(folder: Path, dest: str) -> None:
+    """A link may lead here; a frame is refused before anything is made for it."""
+    async with open_desk(folder) as desk, browsing(desk) as browser:
+        await add(desk)
+        await browser.sign_in()
+        link = {"sec-fetch-site": "same-site", **PAGE}
+        assert (await browser.open("/gate", **link)).status_code == 200
+        assert (await browser.open("/gate", **{**link, "sec-fetch-dest": dest})).status_code == 403
+
+
+@pytest.mark.req("GTW-060")
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "none"])
+async def test_no_other_page_makes_ours_say_what_is_not_so(folder: Path, site: str) -> None:
+    """`?done=` is heard from our own forms alone."""
+    async with open_desk(folder) as desk, browsing(desk) as browser:
+        await add(desk)
+        for path in ("/sign-in?done=signed_out", "/gate?done=approved"):
+            said = "your keys are locked" if path.startswith("/sign-in") else "It is being carried out"
+            assert said in (await browser.open(path, **{"sec-fetch-site": "same-origin", **PAGE})).text
+            assert said not in (await browser.open(path, **{"sec-fetch-site": site, **PAGE})).text
+            await browser.sign_in()
 
 
 @given(st.text(max_size=60))
@@ -202,7 +253,8 @@ def test_arguments_in_words_leave_nothing_out() -> None:
     """Every value stands on a line of its own name, money in its own spelling, deep things under their heads."""
     said = in_words(
         {"host": "maple", "max_price": {"amount": "100.00", "currency": "CAD"}, "window": {"not_before": "now"},
-         "services": ["oil", "tyres"], "guests": [{"name": "Bo"}, {}], "note": "two\nlines", "ok": True, "x": None}
+         "services": ["oil", "tyres"], "extras": ["a, b", "c"],
+         "guests": [{"name": "Bo"}, {}], "note": "two\nlines", "ok": True, "x": None}
     )  # fmt: skip
     assert [(each.depth, each.label, each.lines) for each in said] == [
         (0, "host", ("maple",)),
@@ -210,6 +262,8 @@ def test_arguments_in_words_leave_nothing_out() -> None:
         (0, "window", ()),
         (1, "not before", ("now",)),
         (0, "services", ("oil, tyres",)),
+        (0, "extras 1", ("a, b",)),
+        (0, "extras 2", ("c",)),
         (0, "guests 1", ()),
         (1, "name", ("Bo",)),
         (0, "guests 2", ("nothing",)),

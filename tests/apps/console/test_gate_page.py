@@ -6,12 +6,17 @@ import re
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from sayso.apps.console.desk import Desk
+from sayso.apps.console.forms import new_token
 from sayso.apps.console.users import Role
 from sayso.core.clock import ManualClock
+from sayso.core.refusal import PeerUnreachable
+from sayso.governance.consent import Consent, Question
 from sayso.governance.machine import ProposalState
+from sayso.governance.proposal import Decider
 from sayso.scheduling.terms.mandate_checks import verify_mandate
 from tests.apps.console.desks import (
     BOOK,
@@ -27,15 +32,13 @@ from tests.apps.console.desks import (
 )
 
 pytestmark = pytest.mark.anyio
-HASH = re.compile(r'name="text_sha256" value="([\w-]{43})"')
+HIDDEN = re.compile(r'name="(text_sha256|document_sha256|moves)" value="([\w-]+)"')
 
 
 async def decided(browser: Browser, path: str, action: str, **fields: object) -> int:
     """Opens the proposal's page and sends one of its forms, as a person does."""
     await browser.open(path)
-    found = HASH.search(browser.page)
-    shown = {} if found is None else {"text_sha256": found[1]}
-    return (await browser.send(f"{path}/{action}", **{**shown, **fields})).status_code
+    return (await browser.send(f"{path}/{action}", **{**dict(HIDDEN.findall(browser.page)), **fields})).status_code
 
 
 async def state(desk: Desk, proposal_id: str) -> ProposalState:
@@ -116,6 +119,25 @@ async def test_a_text_that_is_another_by_now_is_not_signed(folder: Path) -> None
         assert await state(desk, asked.id) is ProposalState.PENDING
 
 
+@pytest.mark.req("GTW-032", "GTW-060")
+async def test_a_document_that_reads_the_same_and_is_another_is_not_signed(folder: Path) -> None:
+    """What is signed is the document that was shown, and not one whose text happens to be alike."""
+    async with open_desk(folder) as desk, browsing(desk) as browser:
+        await add(desk)
+        await browser.sign_in()
+        asked = await propose(desk, BOOK, "oil")
+        path = f"/gate/{asked.id}"
+        await browser.open(path)
+        fields = {**dict(HIDDEN.findall(browser.page)), "reason": "due", "passphrase": PASSPHRASE}
+        asks = desk.gate.sources[0]
+        asks.question = msgspec.structs.replace(asks.question, document=asks.document + b" ")
+        answer = await browser.send(f"{path}/approve", **fields)
+        assert (answer.status_code, await state(desk, asked.id)) == (409, ProposalState.PENDING)
+        # The page that says so shows the other one: with its form the person decides on that.
+        fields |= dict(HIDDEN.findall(browser.page))
+        assert (await browser.send(f"{path}/approve", **fields)).status_code == 303
+
+
 @pytest.mark.req("GTW-060")
 async def test_a_question_that_cannot_be_verified_cannot_be_signed(folder: Path) -> None:
     """The page says so and has only the form that says no."""
@@ -126,6 +148,43 @@ async def test_a_question_that_cannot_be_verified_cannot_be_signed(folder: Path)
         page = (await browser.open(f"/gate/{asked.id}")).text
         assert "could not be verified" in page
         assert [a for a in browser.tokens if a.startswith("/gate")] == [f"/gate/{asked.id}/reject"]
+
+
+class Away:
+    """A consent source whose host does not answer."""
+
+    async def consent(self, *_asked: object) -> Consent | Question | None:
+        raise PeerUnreachable("Maple Street Auto", "nobody answers there")
+
+
+@pytest.mark.req("GTW-060")
+async def test_a_host_that_does_not_answer_is_named_and_nothing_is_decided(folder: Path) -> None:
+    """On the page, and to a form that was opened before; never as if the form were broken."""
+    async with open_desk(folder) as desk, browsing(desk) as browser:
+        await add(desk)
+        await browser.sign_in()
+        asked = await propose(desk)
+        path = f"/gate/{asked.id}"
+        await browser.open(path)
+        desk.gate.sources = [Away()]
+        answer = await browser.send(f"{path}/approve", reason="we need milk")
+        assert (answer.status_code, "Maple Street Auto could not be reached" in answer.text) == (409, True)
+        assert "Nothing was decided" in answer.text
+        assert "could not be reached" in (await browser.open(path)).text
+        assert await state(desk, asked.id) is ProposalState.PENDING
+        assert (await browser.send(f"{path}/reject", reason="too slow")).status_code == 303
+
+
+@pytest.mark.req("GTW-032", "GTW-060")
+async def test_a_decision_that_a_pipe_made_says_so(folder: Path) -> None:
+    """Beside the name, so that nobody takes it for a person who read it."""
+    async with open_desk(folder) as desk, browsing(desk) as browser:
+        await add(desk)
+        await browser.sign_in()
+        asked = await propose(desk)
+        piped = Decider(id=desk.owner, name="a script", role="owner", mode="preapproved")
+        await desk.gate.approve(asked.id, piped, reason="milk is always fine")
+        assert "nobody was seen to read it" in (await browser.open(f"/gate/{asked.id}")).text
 
 
 @pytest.mark.req("GTW-032", "GTW-060")
@@ -184,11 +243,13 @@ async def test_the_queue_shows_what_waits_newest_first_page_by_page(folder: Path
             desk.clock.advance(timedelta(seconds=1))
             asked.append(await propose(desk, text=f"note {number}"))
         first = (await browser.open("/gate")).text
-        assert ("note 26" in first, "note 1<" in first) == (True, False)
+        assert ("note 26" in first, "note 1<" in first, 'class="count">25+<' in first) == (True, False, True)
         older = re.search(r'href="(/gate\?state=pending&amp;after=\w+)"', first)
         assert older is not None
         second = (await browser.open(older[1].replace("&amp;", "&"))).text
-        assert (asked[1].id in second, asked[0].id in second, asked[2].id in second) == (True, True, False)
+        assert [f'href="/gate/{each.id}"' in second for each in asked[:3]] == [True, True, False]
+        # What changes meanwhile is fetched for the page that is open, and not for the first one.
+        assert f'data-live-from="/gate?part=queue&amp;state=pending&amp;after={asked[2].id}"' in second
         assert (await browser.open("/gate/prop_none")).status_code == 404
         part = await browser.open("/gate?part=queue", **{"HX-Request": "true"})
         assert ("<!doctype" in part.text, asked[26].id in part.text) == (False, True)
@@ -209,6 +270,13 @@ async def test_a_second_question_is_shown_with_its_deadline_and_answered(folder:
             text = (await browser.open(page)).text
             assert (asked.id in text, "answer <strong>in 1 h 0 min</strong>" in text) == (True, True)
         assert "Answer <strong>in 1 h 0 min</strong>" in (await browser.open(path)).text
+        assert await decided(browser, path, "answer", say="hm", reason="hm", passphrase=PASSPHRASE) == 422
+        assert await decided(browser, path, "answer", say="no", reason="an older page", moves="1") == 409
+        # What is decided already opens no key: it is not signed first and refused afterwards.
+        token = new_token(desk.ids, browser.client.cookies["sayso_console"], f"{path}/approve")
+        again = {"reason": "again", "passphrase": PASSPHRASE, "form_token": token}
+        assert await decided(browser, path, "approve", **again) == 409
+        assert (await state(desk, asked.id), desk.vault.is_unlocked) == (ProposalState.AWAITING_PERSON, False)
         if yes:
             assert await decided(browser, path, "answer", say="yes", passphrase="wrong") == 422
             assert await decided(browser, path, "answer", say="yes", passphrase=PASSPHRASE) == 303

@@ -103,7 +103,8 @@ async def test_a_simulation_is_asked_for_decided_and_shown(folder: Path) -> None
         assert (proposal.agent, proposal.act, proposal.state, proposal.note) == (
             HOUSE_AGENT, "run_simulation", ProposalState.PENDING, b"console:ada",
         )  # fmt: skip
-        await browser.open(asked)
+        page = (await browser.open(asked)).text
+        assert ("this house, asked by console:ada," in page, "/agents/console" in page) == (True, False)
         assert (await browser.send(f"{asked}/approve", reason="let us see")).status_code == 303
         async with carrying_out(desk):
             await until(desk, proposal.id, ProposalState.EXECUTED)

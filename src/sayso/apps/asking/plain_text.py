@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import unicodedata
 
+from sayso.scheduling.terms.quoted import BLANK
+
 __all__ = ("plain",)
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def plain(text: str) -> str:
-    """`text` on one line with every control and format character shown as a question mark.
+    """`text` on one line; a control or format character, and a letter that shows nothing, become a question mark.
 
     Replaced and not dropped, so that nobody can hide that something was there.
     """
-    return "".join("?" if unicodedata.category(each) in _UNSAFE else each for each in text)
+    return "".join("?" if each in BLANK or unicodedata.category(each) in _UNSAFE else each for each in text)

@@ -44,3 +44,5 @@ def restore(file: Path, home: Path) -> None:
     if manifest.database == "elsewhere":
         click.echo("Its database was on Postgres and is not in the backup: restore that, and set SAYSO_DATABASE_URL.")
     click.echo(f"See that its receipts are whole: sayso receipts verify --home {home}")
+    click.echo("It does not know what was done since: before you start it, look at the Gate for what was approved")
+    click.echo(f"then and may be done already (sayso gate list --home {home}), and never run it beside the old home.")

@@ -11,8 +11,8 @@ from sayso.apps.cli.gate_text import ASKED, proposal_lines
 from sayso.apps.cli.gateway_place import unlock
 from sayso.apps.cli.passphrase import ask_passphrase
 from sayso.apps.console.desk import Desk
-from sayso.apps.console.signing import find_question
 from sayso.apps.console.pages.gate import agent_names
+from sayso.apps.console.signing import find_question
 from sayso.core.refusal import Refused
 from sayso.governance.consent import Answer, Question
 from sayso.governance.machine import ProposalState
@@ -59,7 +59,7 @@ async def approve_at_terminal(desk: Desk, proposal_id: str, reason: str, out: Te
         out.write(f"{plain(line)}\n")
     question = await find_question(desk, found)
     if question is None:
-        out.write("\nIt touches nobody else, so there is nothing to sign: your decision is enough.\n")
+        out.write("\nThere is nothing to sign: your decision is enough.\n")
         if not await _says_yes(keyboard, out):
             return None
         await unlock(desk.vault, desk.key)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ("agents", "find_agent")
 
 _SCOPES = ("mcp", "a2a", "acp", "tasks", "disclose", "propose")
+_LONGEST_REASON = 200
 
 _key_file = click.option(
     "--key-file",
@@ -113,6 +114,8 @@ def revoke(which: str, home: Path, world: bool) -> None:
 @of_a_house
 def suspend(agent: str, reason: str, home: Path, world: bool) -> None:
     """Stop every key of AGENT until you reissue."""
+    if not 0 < len(reason.strip()) <= _LONGEST_REASON:
+        raise click.BadParameter(f"a reason has 1 to {_LONGEST_REASON} characters", param_hint="--reason")
 
     async def work(desk: Desk) -> tuple[str, bool]:
         found = await find_agent(desk, agent)

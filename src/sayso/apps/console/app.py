@@ -96,7 +96,7 @@ def console_app(desk: Desk, *, hosts: Iterable[str], passwords: Passwords | None
     pages = [(path, method, open_pages[path, method]) for path, method in OPEN]
     pages += [(path, method, console.guarded(path, method, role, page)) for path, method, role, page in ROUTES]
     routes = [Route(path, console.watched(path, method, page), methods=[method]) for path, method, page in pages]
-    return front(Starlette(routes=routes), hosts)
+    return front(Starlette(routes=routes, exception_handlers={404: console.nowhere}), hosts)
 
 
 class _Console:
@@ -112,14 +112,21 @@ class _Console:
             try:
                 return await handler(request)
             except Unavailable:
-                said, status = _AWAY, 503
+                return self._bare(_AWAY, 503)
             except Exception as error:  # noqa: BLE001 - of a bug only its kind is told, and never what was sent
                 _log.error("console_page_broke", page=path, method=method, error=type(error).__name__)
-                said, status = _BROKE, 500
-            values = {"desk": self._desk, "login": None, "here": path, "notice": None, "said": said}
-            return Response(write_page("refused.html", values), status_code=status, media_type="text/html")
+                return self._bare(_BROKE, 500)
 
         return answer
+
+    async def nowhere(self, _request: Request, _error: Exception) -> Response:
+        """An address that leads nowhere, told to anybody."""
+        return self._bare(_NOWHERE, 404)
+
+    def _bare(self, said: Refusal, status: int) -> Response:
+        """A page of nobody's: what it says, and the way back."""
+        values = {"desk": self._desk, "login": None, "here": "", "notice": None, "said": said}
+        return Response(write_page("refused.html", values), status_code=status, media_type="text/html")
 
     def guarded(self, path: str, method: str, role: Role, page: Page) -> Handler:
         """The page for whoever may see it."""
@@ -152,7 +159,7 @@ class _Console:
             await self._with_form(visit)
         except Refused as refused:
             return visit.show("refused.html", said=refused.refusal)
-        self._unlocking.lock(login.token)
+        await self._unlocking.lock(login.token)
         return await self.entrance.sign_out(login)
 
     async def _login(self, request: Request) -> ConsoleLogin | None:
@@ -177,6 +184,7 @@ class _Console:
 
 _BROKE = Refusal(code="internal", message="Something failed inside sayso", help="Nothing more was done. Try again.")
 _AWAY = Refusal(code="unavailable", message="The database does not answer", help="Nothing was changed. Try again.")
+_NOWHERE = Refusal(code="unknown_page", message="There is no such page", help="The overview leads to all there are.")
 
 
 def _check_role(login: ConsoleLogin, least: Role) -> None:

@@ -45,8 +45,8 @@ class Desk:
     """One person's house, as its owner's surfaces see it.
 
     `owner` is the person's id, `title` what their house is called on the page, `zone` where they are. `key` is the
-    vault's name of the key that signs for them, `ledger_key` the published half of their log's. `open_key_app` makes a key app for one question: it
-    remembers what it presented for as long as it lives.
+    vault's name of the key that signs for them, `ledger_key` the published half of their log's. `open_key_app` makes a
+    key app for one question: it remembers what it presented for as long as it lives.
     """
 
     owner: str

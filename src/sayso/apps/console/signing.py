@@ -1,7 +1,8 @@
 """What a decider would sign: the key app's own text of a question, and the signature over it (GTW-032).
 
 The text is regenerated from the question's bytes whenever it is shown and again when it is signed, and the form carries
-the hash of what was on the page: a text that is another one by then is not signed.
+the hashes of the text that was on the page and of the bytes it was written from: where either is another one by then,
+nothing is signed. Two documents may read alike, for instance where a host gave one title to two services.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class ShownQuestion(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     text: str = ""
     text_sha256: str = ""
+    document_sha256: str = ""
     expires: datetime | None = None
     is_verified: bool = False
     problem: str = ""
@@ -61,16 +63,20 @@ async def show_question(desk: Desk, question: Question) -> ShownQuestion:
         kind=question.kind,
         text=shown.text,
         text_sha256=shown.text_sha256,
+        document_sha256=shown.document_sha256,
         expires=question.expires,
         is_verified=shown.identity.is_verified,
     )
 
 
-async def sign_question(desk: Desk, question: Question, text_sha256: str, mode: Mode) -> Answer:
-    """The signed yes to the text that was shown. Refused: `text_changed`, and as `KeyApp.present` and `.issue`."""
+async def sign_question(desk: Desk, question: Question, seen: tuple[str, str], mode: Mode) -> Answer:
+    """The signed yes to what was shown; `seen` are the hashes of its text and of its document.
+
+    Refused: `text_changed`, and as `KeyApp.present` and `.issue`.
+    """
     key_app = desk.open_key_app()
     shown = await key_app.present(question.kind, question.document)
-    if shown.text_sha256 != text_sha256:
+    if (shown.text_sha256, shown.document_sha256) != seen:
         raise Refused.because(
             "text_changed", "The text is not the one you were shown", help="Open it again, read it, and decide then."
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import anyio
 import anyio.to_thread
 
 from sayso.core.gcra import Limit
@@ -30,6 +31,7 @@ class Unlocking:
         self._store = store
         self._owner = owner
         self._by: str | None = None
+        self._turn = anyio.Lock()
 
     def is_needed(self, token: str) -> bool:
         """Whether this sign-in has to type the passphrase before anything is signed."""
@@ -39,8 +41,18 @@ class Unlocking:
 
     async def unlock(self, token: str, passphrase: str) -> None:
         """Opens the keys for this sign-in. Refused: `passphrase_needed`, `wrong_passphrase`, `too_many_tries`."""
-        if not self.is_needed(token):
-            return
+        async with self._turn:
+            if self.is_needed(token):
+                await self._open(token, passphrase)
+
+    async def lock(self, token: str) -> None:
+        """Forgets what this sign-in opened, or is just opening."""
+        async with self._turn:
+            if self._by == token:
+                self._vault.lock()
+                self._by = None
+
+    async def _open(self, token: str, passphrase: str) -> None:
         if self._vault.protection(self._key) == "passphrase" and not passphrase:
             raise Refused.because(
                 "passphrase_needed",
@@ -66,9 +78,3 @@ class Unlocking:
                 "wrong_passphrase", "That passphrase does not open your keys", place="passphrase", help="Try again."
             ) from None
         self._by = token
-
-    def lock(self, token: str) -> None:
-        """Forgets what this sign-in opened."""
-        if self._by == token:
-            self._vault.lock()
-            self._by = None

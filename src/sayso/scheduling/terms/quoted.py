@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ("named", "quoted")
+__all__ = ("BLANK", "named", "quoted")
 
 # What is no letter of anybody's language, or shows nothing where it stands.
 _UNSHOWN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 _DOUBLE = re.compile(
     '["\u00ab\u00bb\u02ba\u02dd\u02ee\u05f4\u201c-\u201f\u2033\u2034\u2036\u2037\u2057\u275d\u275e\u2760'
     "\u300a\u300b\u301d-\u301f\u3003\uff02]|['`\u00b4\u02b9\u02bc\u2018-\u201b\u2032\u2035]{2,}"
@@ -42,7 +42,7 @@ def _shown(text: str) -> str:
     for each in text:
         category = unicodedata.category(each)
         marks = marks + 1 if category in ("Mn", "Me") else 0
-        if category in _UNSHOWN or each in _BLANK or marks > _MOST_MARKS:
+        if category in _UNSHOWN or each in BLANK or marks > _MOST_MARKS:
             parts.append(f"[U+{ord(each):04X}]")
         else:
             parts.append(" " if category == "Zs" else each)

@@ -33,16 +33,17 @@ HOOK = "https://agent.example/told"
 
 @dataclass
 class Hook:
-    """An agent's own server; `statuses` are what it answers, in order, and then 200."""
+    """An agent's own server; `statuses` are what it answers, in order, and then 200, each with `content`."""
 
     statuses: list[int] = field(default_factory=list)
+    content: bytes = b""
     got: list[tuple[dict[str, str], Any]] = field(default_factory=list)
     arrived: anyio.Event = field(default_factory=anyio.Event)
 
     async def take(self, request: Request) -> Response:
         self.got.append((dict(request.headers), strictjson.parse(await request.body())))
         self.arrived.set()
-        return Response(status_code=self.statuses.pop(0) if self.statuses else 200)
+        return Response(self.content, self.statuses.pop(0) if self.statuses else 200)
 
 
 @asynccontextmanager
@@ -215,6 +216,18 @@ async def test_what_does_not_arrive_is_tried_again_later(tmp_path: Path) -> None
         last = (await house.receipts())[-1]
     assert len(hook.got) == 3
     assert (last.kind, last.body["attempt"], last.body["about"]) == ("push.delivered", 3, id_)
+
+
+@pytest.mark.req("GTW-003")
+async def test_a_wordy_answer_is_an_arrival(tmp_path: Path) -> None:
+    """A receiver that says yes in a whole page is not told the same again."""
+    hook = Hook(content=b"<p>Thank you.</p>" * 1000)
+    async with open_with_hook(tmp_path, hook) as (house, pusher):
+        id_ = await _propose(house)
+        await house.bench.gate.reject(id_, OWNER, reason="no")
+        await _push_all(house, pusher)
+        last = (await house.receipts())[-1]
+    assert (len(hook.got), last.kind) == (1, "push.delivered")
 
 
 @pytest.mark.req("GTW-003")

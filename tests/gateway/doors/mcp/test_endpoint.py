@@ -177,7 +177,7 @@ async def test_a_session_header_with_an_unknown_revision_is_refused(tmp_path: Pa
         session = await ada.open("2025-03-26")
         answer = await ada.say(request("ping"), mcp_session_id=session, mcp_protocol_version="1999-01-01")
         assert error_of(answer)[:2] == (400, -32022)
-        for method in ("GET", "DELETE"):
+        for method in ("DELETE", "GET"):
             answer = await ada.send(method, mcp_session_id=session, mcp_protocol_version="1999-01-01")
             assert error_of(answer) == (400, -32022, None)
             data = answer.json()["error"]["data"]

@@ -167,6 +167,16 @@ async def test_another_agents_proposal_is_a_missing_resource(tmp_path: Path) -> 
         assert status["content"] == other["content"]
 
 
+@pytest.mark.req("GTW-034")
+async def test_what_cannot_be_an_id_is_an_unknown_proposal(tmp_path: Path, location: str) -> None:
+    """Answered before any statement, and as a missing one is: a NUL or a long text is no reason for a 500 anywhere."""
+    async with speaking(tmp_path, location=location) as (ada,):
+        missing = await speak(ada, "tools/call", call("proposal_status", proposal_id="prop_" + "a" * 26), MODERN)
+        for strange in ("a\0b", "x" * 2000, "", "\u00e4", "a/b"):
+            told = await speak(ada, "tools/call", call("proposal_status", proposal_id=strange), MODERN)
+            assert (told["isError"], told["content"]) == (True, missing["content"]), strange
+
+
 @pytest.mark.parametrize("version", [*LEGACY, MODERN])
 async def test_arguments_that_do_not_fit_are_the_tools_error_since_2025_11_25(tmp_path: Path, version: str) -> None:
     """Before, they were the request's."""

@@ -6,18 +6,16 @@ the person's own keys first: a browser left open lets nobody new in.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from starlette.responses import Response
 
-from sayso.apps.console.desk import Desk
 from sayso.apps.console.visit import Visit
 from sayso.core.refusal import Refusal, Refused
-from sayso.gateway.guard.agents import AgentRow, Issued
+from sayso.gateway.guard.agents import Issued
 from sayso.gateway.guard.rules.standing import SCOPES
 
-__all__ = ("issue", "list_agents", "reissue", "revoke", "rotate", "show_all", "show_one", "suspend")
+__all__ = ("issue", "reissue", "revoke", "rotate", "show_all", "show_one", "suspend")
 
 SCOPE_WORDS = {
     "mcp": "MCP door",
@@ -103,13 +101,8 @@ def _show_key(visit: Visit, issued: Issued) -> Response:
     return visit.show("agent_key.html", issued=issued)
 
 
-async def list_agents(desk: Desk) -> Sequence[AgentRow]:
-    """Every agent, with the violations that count now."""
-    return await desk.agents.list()
-
-
 async def _list(visit: Visit, said: Refusal | None) -> Response:
-    rows = await list_agents(visit.desk)
+    rows = await visit.desk.agents.list()
     ticked = frozenset(visit.form.all("scope")) if said is not None else SCOPES
     scopes = [(name, SCOPE_WORDS.get(name, name)) for name in sorted(SCOPES, key=list(SCOPE_WORDS).index)]
     return visit.show(
@@ -121,9 +114,7 @@ async def _one(visit: Visit, said: Refusal | None) -> Response:
     if said is not None and said.code == "unknown_agent":
         raise Refused(said)
     desk, agent_id = visit.desk, visit.passed("agent_id")
-    row = next((each for each in await list_agents(desk) if each.agent.id == agent_id), None)
-    if row is None:
-        raise Refused.because("unknown_agent", "There is no such agent", help="See the list of agents.")
+    row = await desk.agents.find(agent_id)
     violations = await desk.agents.violations(agent_id, _VIOLATIONS_SHOWN)
     values: dict[str, Any] = {
         "row": row,

@@ -133,7 +133,8 @@ async def _answer(visit: Visit, question: Question) -> Answer:
 async def _signed(visit: Visit, question: Question) -> Answer:
     """The person's signature: they typed the passphrase in this form, or within the last minutes in this sign-in."""
     await visit.unlock()
-    return await sign_question(visit.desk, question, visit.form.text("text_sha256", longest=64), "human_present")
+    text, document = (visit.form.text(name, longest=64) for name in ("text_sha256", "document_sha256"))
+    return await sign_question(visit.desk, question, (text, document), "human_present")
 
 
 def _said(failed: Refused | PeerRefused | PeerUnreachable) -> Refusal:

@@ -8,7 +8,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from sayso.apps.console.pages.agents import list_agents
 from sayso.apps.console.pages.gate import agent_names
 from sayso.apps.console.visit import Visit
 from sayso.core.gcra import Limit
@@ -25,7 +24,7 @@ async def show(visit: Visit) -> Response:
     desk = visit.desk
     values: dict[str, Any] = {
         "limits": limit_rows(desk.limits),
-        "rows": await list_agents(desk),
+        "rows": await desk.agents.list(),
         "most": desk.limits.violations,
         "violations": await desk.agents.violations(None, _VIOLATIONS_SHOWN),
         "names": await agent_names(desk),

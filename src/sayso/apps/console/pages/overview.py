@@ -6,7 +6,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from sayso.apps.console.pages.agents import list_agents
 from sayso.apps.console.pages.gate import queue_rows
 from sayso.apps.console.visit import Visit
 from sayso.gateway.guard.rules.standing import SUSPENDED
@@ -23,7 +22,7 @@ async def show(visit: Visit) -> Response:
     desk = visit.desk
     pending = await desk.gate.list(states={ProposalState.PENDING}, limit=_COUNTED)
     asking = await desk.gate.list(states={ProposalState.AWAITING_PERSON}, limit=_COUNTED)
-    agents = await list_agents(desk)
+    agents = await desk.agents.list()
     values: dict[str, Any] = {
         "pending": len(pending),
         "most_counted": _COUNTED,

@@ -6,7 +6,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from sayso.apps.console.pages.agents import list_agents
 from sayso.apps.console.visit import Visit
 from sayso.core import strictjson
 from sayso.core.refusal import Refusal, Refused
@@ -59,7 +58,7 @@ def read_input(typed: str) -> JsonValue:
 
 async def _show(visit: Visit, said: Refusal | None) -> Response:
     desk = visit.desk
-    agents = await list_agents(desk)
+    agents = await desk.agents.list()
     values: dict[str, Any] = {
         "rows": await desk.tasks.list(limit=_SHOWN),
         "most": _SHOWN,

@@ -204,6 +204,8 @@ LADDER: Sequence[Rung] = (
     Rung("parse", "a message of the door's protocol, 12 levels at most", ("malformed_json", "schema_invalid",
                                                                          "payload_limits")),
     Rung("payload", "texts of 2,000 characters and 4 levels in what is handed to an act", ("payload_limits",)),
+    Rung("room", "room in the rate before an act runs: a burst in one request, a minute's worth at once",
+         ("too_many_requests", "too_many_calls", "unavailable")),
     Rung("act", "an act that is classified, in the key's scope, allowed by the constitution",
          ("unclassified_act", "missing_scope", "refused_by_constitution")),
     Rung("again", "key, suspension, coarse rate and replay, judged again in the unit that answers",

@@ -7,8 +7,12 @@ schemas. Unsigned: what it says is proved by the origin that serves it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
+import msgspec
+
+from sayso.core import strictjson
 from sayso.governance.acts import Act
 
 __all__ = ("ACTS", "write_card")
@@ -78,7 +82,8 @@ def _skill(act: Act) -> dict[str, Any]:
     return {"id": act.name, "name": act.title, "description": act.description, "tags": tags}
 
 
-def _act(act: Act) -> dict[str, Any]:
+@cache  # an act never changes, and its schemas take longer to print than all the rest of a card
+def _act(act: Act) -> msgspec.Raw:
     found: dict[str, Any] = {"act": act.name, "class": act.act_class.value, "arguments": act.input_schema()}
     result = act.output_schema()
-    return found if result is None else {**found, "result": result}
+    return msgspec.Raw(strictjson.encode(found if result is None else {**found, "result": result}))
