@@ -31,6 +31,7 @@ from sayso.gateway.guard.rules.ladder import Knock, denied, judge, judge_class_r
 from sayso.gateway.guard.rules.limits import Limits, check_payload
 from sayso.gateway.guard.rules.standing import Charged, Standing, judge_rates, read_scopes
 from sayso.gateway.guard.watch import Watch, timed
+from sayso.governance.acts import Act
 from sayso.governance.governor import Disclosed, Governor
 from sayso.governance.kernel import ActCall
 from sayso.governance.proposal import Ask, Prepared
@@ -155,16 +156,8 @@ class Passage:
         """
         gateway = self._gateway
         self._check("disclose", arguments, place)
-        members = _object(arguments, place)
-        self._afford()
-        call = ActCall(
-            call_id=gateway.ids.new("call"),
-            name=name,
-            arguments=members,
-            actor=self.agent.id,
-            door=self.crossing.door,
-            scopes=self.agent.scopes,
-        )
+        call = self._call(name, _object(arguments, place))
+        self.afford()
         with gateway.running(self.agent.id):
             if gateway.watch is None:
                 return await gateway.governor.disclose(call)
@@ -172,6 +165,15 @@ class Passage:
             disclosed = await gateway.governor.disclose(call)
             gateway.watch("act", gateway.clock.monotonic() - began)
             return disclosed
+
+    def look(self, act: Act, arguments: JsonValue, *, place: str) -> Disclosed:
+        """Judges what the door shows by itself, a resource or a prompt, under a disclosure of its own. What it returns
+        is settled like any other; the door finds the result.
+
+        Refused: `payload_limits`, `missing_scope`, and as `Governor.look`.
+        """
+        self._check("disclose", arguments, place)
+        return self._gateway.governor.look(self._call(act.name, _object(arguments, place)), act)
 
     def propose(
         self, name: str, arguments: JsonValue, *, place: str, context: str | None = None, note: bytes = b""
@@ -313,15 +315,27 @@ class Passage:
         if calls > most:
             raise Refused(refusal("too_many_calls", most=most))
 
-    def _afford(self) -> None:
-        """Judges the class rate before an act is run, over the snapshot: a 429 charges nothing, so whoever is at its
-        limit could otherwise have acts run for nothing, as fast as it asks.
+    def afford(self) -> None:
+        """Judges the class rate over the snapshot, before anything is done that is charged: a 429 charges nothing, so
+        whoever is at its limit could otherwise have work done for nothing. `disclose` asks this itself.
+
+        Refused: `too_many_calls`, `too_many_requests`.
         """
         self._acts += 1
         self._fit_a_burst(self._acts)
         denial = judge_class_rate(self._standing, micros(self._gateway.clock.now()), self.limits, self._acts)
         if denial is not None:
             raise Refused(denial.refusal)
+
+    def _call(self, name: str, arguments: Mapping[str, Any]) -> ActCall:
+        return ActCall(
+            call_id=self._gateway.ids.new("call"),
+            name=name,
+            arguments=arguments,
+            actor=self.agent.id,
+            door=self.crossing.door,
+            scopes=self.agent.scopes,
+        )
 
     def _check(self, scope: str, arguments: JsonValue, place: str) -> None:
         if scope not in self.agent.scopes:

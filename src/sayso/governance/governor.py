@@ -17,7 +17,7 @@ from sayso.core.refusal import Misuse, Refused
 from sayso.governance.acts import Act, ActClass, Registry
 from sayso.governance.arguments import names_secret
 from sayso.governance.consent import Consent, Question
-from sayso.governance.constitution import Constitution
+from sayso.governance.constitution import Constitution, Verdict
 from sayso.governance.gate import Gate
 from sayso.governance.kernel import DONE, FAILED, ActCall, run_operation
 from sayso.governance.proposal import Ask, Prepared
@@ -78,6 +78,28 @@ class Governor:
         Refused: `unclassified_act`, `not_a_disclosure`, `schema_invalid`, `refused_by_constitution`.
         """
         act, operation = self.registry.find(call.name)
+        arguments, data, verdict = self._judged(call, act)
+        token = _asking.set(call.actor)
+        try:
+            result, code = await run_operation(operation, arguments, None)
+        finally:
+            _asking.reset(token)
+        if isinstance(result, Question):
+            raise Misuse(f"{act.name} is a disclosure and asked for consent")
+        return Disclosed(
+            result=result, is_error=code is not None, draft=_draft(call, act, verdict, data, result=result, code=code)
+        )
+
+    def look(self, call: ActCall, act: Act) -> Disclosed:
+        """Judges what a door shows by itself (a resource, a prompt), under an act of the door's own. Nothing runs here:
+        the result is the door's to find, and stays empty.
+
+        Refused: as `disclose`.
+        """
+        _arguments, data, verdict = self._judged(call, act)
+        return Disclosed(result={}, is_error=False, draft=_draft(call, act, verdict, data))
+
+    def _judged(self, call: ActCall, act: Act) -> tuple[msgspec.Struct, bytes, Verdict]:
         if act.act_class is not ActClass.DISCLOSURE:
             raise Refused.because(
                 NOT_A_DISCLOSURE, f"{act.name} changes something, so it has to be proposed", place="name"
@@ -89,23 +111,7 @@ class Governor:
         )
         if not verdict.allowed:
             raise Refused(verdict.refusal(act.title))
-        token = _asking.set(call.actor)
-        try:
-            result, code = await run_operation(operation, arguments, None)
-        finally:
-            _asking.reset(token)
-        if isinstance(result, Question):
-            raise Misuse(f"{act.name} is a disclosure and asked for consent")
-        body = {"act": act.name, "call": call.call_id[:64], "class": act.act_class.value}
-        draft = Draft(
-            kind=DONE if code is None else FAILED,
-            actor=call.actor,
-            article=verdict.article,
-            inputs_sha256=sha256_b64u(data),
-            output_sha256=sha256_b64u(strictjson.encode(result)),
-            body=body if code is None else {**body, "code": code},
-        )
-        return Disclosed(result=result, is_error=code is not None, draft=draft)
+        return arguments, data, verdict
 
     def prepare(self, ask: Ask) -> Prepared:
         """Judges an execution for the gate; `Gate.file_in` files it. Refused: as `Gate.prepare`."""
@@ -115,6 +121,26 @@ class Governor:
         found = await self.gate.find(ask.proposal_id, agent=asking_agent())
         told: dict[str, Any] = msgspec.to_builtins(tell(found))
         return told
+
+
+def _draft(
+    call: ActCall,
+    act: Act,
+    verdict: Verdict,
+    data: bytes,
+    *,
+    result: Mapping[str, Any] | None = None,
+    code: str | None = None,
+) -> Draft:
+    body = {"act": act.name, "call": call.call_id[:64], "class": act.act_class.value}
+    return Draft(
+        kind=DONE if code is None else FAILED,
+        actor=call.actor,
+        article=verdict.article,
+        inputs_sha256=sha256_b64u(data),
+        output_sha256=None if result is None else sha256_b64u(strictjson.encode(result)),
+        body=body if code is None else {**body, "code": code},
+    )
 
 
 def asking_agent() -> str:

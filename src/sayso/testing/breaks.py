@@ -266,9 +266,9 @@ def _judge(root: Path, chosen: Sequence[Break], options: argparse.Namespace) -> 
             sys.stdout.write("".join(f"    {line}\n" for line in [test, *last]))
         sys.stdout.flush()
     caught = sum(noticed[each.id] == len(each.tests) for each in chosen)
-    sys.stdout.write(f"breaks: {caught} caught, {len(missed)} missed\n")
     # Once more at the end, where whoever sees only the last lines finds them.
     sys.stdout.write("".join(f"breaks: missed {name}\n" for name in sorted(missed)))
+    sys.stdout.write(f"breaks: {caught} caught, {len(missed)} missed\n")
     if left := len(chosen) - caught - len(missed):
         sys.stdout.write(f"breaks: {left} not tried, left for the next run: the {options.minutes:g} minutes are over\n")
     return 1 if missed else 0

@@ -34,6 +34,8 @@ _VERSIONS = frozenset({"a2a-version", "mcp-method", "mcp-name", "mcp-protocol-ve
 _ONCE = frozenset(name.encode() for name in SINGLE_HEADERS | _VERSIONS) | frozenset(AUTH_HEADERS)
 _POLICY_VIOLATION = 1008
 _CLOSE = ((b"connection", b"close"),)
+_KEEP_OPEN = 4.0
+"""Seconds between comments on a stream that waits: clients of this field take one that is silent for five for dead."""
 
 
 class Door(Protocol):
@@ -194,7 +196,7 @@ async def _stream(stream: Stream, scope: Scope, receive: Receive, send: Send) ->
         if head.body:
             await send({"type": "http.response.body", "body": head.body, "more_body": True})
 
-    await EventStream(stream.events, headers=head.headers)(scope, receive, begin)
+    await EventStream(stream.events, headers=head.headers, keep_open=_KEEP_OPEN)(scope, receive, begin)
 
 
 def _code_of(error: Exception) -> str:

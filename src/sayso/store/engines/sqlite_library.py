@@ -73,10 +73,10 @@ _BUSY_TRIES = 4000
 _BUSY_PAUSE = 0.0025
 
 _CONSTRAINT, _CORRUPT, _NOT_A_DATABASE = 19, 11, 26
-_READ_ONLY = 8
+_BUSY, _READ_ONLY = 5, 8
 _PRIMARY_KEY, _UNIQUE, _ROWID = 1555, 2067, 2579
 # BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, FULL, CANTOPEN, PROTOCOL
-_PASSING = frozenset({5, 6, 7, _READ_ONLY, 9, 10, 13, 14, 15})
+_PASSING = frozenset({_BUSY, 6, 7, _READ_ONLY, 9, 10, 13, 14, 15})
 
 
 def require_version(found: tuple[int, ...] = driver.sqlite_version_info) -> None:
@@ -105,7 +105,7 @@ def connect(path: Path, *, read_only: bool = False) -> Connection:
     try:
         connection = _open(str(path))
         connection.set_busy_handler(_pause)
-        connection.execute("PRAGMA journal_mode = WAL")
+        _turn_on_journal(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         if read_only:
@@ -114,6 +114,22 @@ def connect(path: Path, *, read_only: bool = False) -> Connection:
     except Error as error:
         raise translate(error) from error
     return connection
+
+
+def _turn_on_journal(connection: Connection) -> None:
+    """WAL. Several processes that meet at a new file change its mode at once, and SQLite answers all but one of them
+    with BUSY without asking their busy handler.
+    """
+    tries = 0
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF != _BUSY or not _pause(tries):
+                raise
+            tries += 1
+        else:
+            return
 
 
 def translate(error: Exception) -> Exception:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sayso.core.gcra import Limit
+from sayso.gateway.crossing import Agent
 from sayso.gateway.doors.mcp.read.revisions import LEGACY, MODERN
+from sayso.gateway.guard.rules.limits import Limits
+from sayso.gateway.surface import Contents, Prompt, PromptText, Readable, Template
 from sayso.governance.proposal import Decider
 from sayso.proof.hashes import sha256_b64u
 from tests.gateway.doors.mcp.speaking import Speaker, receipts_of, speaking
@@ -232,3 +237,57 @@ async def test_prompts_are_listed_filled_in_and_completed(tmp_path: Path) -> Non
             ada, "completion/complete", {"ref": ref, "argument": {"name": "arg1", "value": "park"}}, MODERN
         )
         assert found["completion"] == {"values": ["park"], "total": 1, "hasMore": False}
+
+
+@pytest.mark.req("GTW-007", "GTW-030", "GTW-050")
+@pytest.mark.parametrize(
+    ("method", "params", "act"),
+    [
+        ("resources/read", {"uri": "test://static-text"}, "read_resource"),
+        ("prompts/get", {"name": "test_simple_prompt"}, "get_prompt"),
+    ],
+)
+async def test_what_the_door_shows_by_itself_is_judged_and_receipted_too(
+    tmp_path: Path, method: str, params: dict[str, Any], act: str
+) -> None:
+    """A resource and a prompt are disclosures like any other: Article I, and what it forbids is not shown."""
+    async with speaking(tmp_path) as (ada,):
+        await speak(ada, method, params, MODERN)
+        last = (await receipts_of(ada.bench))[-1]
+        assert (last.article, last.body["act"], last.body["class"]) == ("I", act, "disclosure")
+        if act == "get_prompt":
+            forbidden = await ada.modern(method, {**params, "arguments": {"password": "hunter2"}})
+            assert (forbidden.status_code, forbidden.json()["error"]["data"]["article"]) == (403, "VIII")
+
+
+@pytest.mark.req("GTW-020", "GTW-013")
+async def test_at_its_limit_nothing_is_read_for_an_agent(tmp_path: Path) -> None:
+    """A 429 charges nothing, so the work that it would have been for is not begun."""
+    often = Limit(timedelta(minutes=1), 100_000)
+    counting = Counting()
+    limits = Limits(minute=often, second=Limit(timedelta(seconds=1), 1), coarse=often)
+    async with speaking(tmp_path, limits=limits, surfaces=[counting]) as (ada,):
+        answers = [await ada.modern("resources/read", {"uri": "count://"}) for _ in range(3)]
+        assert ([each.status_code for each in answers], counting.reads) == ([200, 429, 429], 1)
+
+
+class Counting:
+    """One resource, and how often it was read."""
+
+    reads = 0
+
+    def resources(self) -> list[Readable]:
+        return []
+
+    def templates(self) -> list[Template]:
+        return []
+
+    def prompts(self) -> list[Prompt]:
+        return []
+
+    async def prompt(self, name: str, arguments: Any) -> PromptText:
+        raise AssertionError(name)
+
+    async def read(self, uri: str, agent: Agent) -> Contents:
+        self.reads += 1
+        return Contents(uri=uri, text="one")

@@ -17,6 +17,7 @@ from sayso.core.instants import write_instant
 from sayso.core.refusal import Refusal, Refused
 from sayso.core.strictjson import JsonValue
 from sayso.gateway.doors.mcp.codes import INVALID_PARAMS, INVALID_REQUEST, UNKNOWN_METHOD, UNKNOWN_TOOL
+from sayso.gateway.doors.mcp.looks import COMPLETE, GET_PROMPT, READ_RESOURCE
 from sayso.gateway.doors.mcp.offers import Offers
 from sayso.gateway.doors.mcp.read.message import Fault, Request
 from sayso.gateway.doors.mcp.read.params import (
@@ -31,7 +32,7 @@ from sayso.gateway.doors.mcp.read.params import (
 )
 from sayso.gateway.doors.mcp.read.revisions import METHODS, SERVED, Era, agree, has
 from sayso.gateway.doors.mcp.sessions import McpSession, Sessions
-from sayso.gateway.doors.mcp.shown import Shown, demand_disclosure
+from sayso.gateway.doors.mcp.shown import Shown, is_own
 from sayso.gateway.doors.mcp.write.listing import (
     FRESH_MS,
     completion_result,
@@ -64,6 +65,8 @@ _TOOL_ERRORS_SINCE = "2025-11-25"
 """From this revision on, arguments that do not fit are a tool's error; before, the request's."""
 _ANSWERED = frozenset({INVALID_PARAMS, UNKNOWN_TOOL, UNKNOWN_PROMPT, UNKNOWN_RESOURCE})
 """Refusals that are the answer to one request; every other ends the crossing."""
+_CALL = "tools/call"
+"""Its disclosures look at the rate themselves, and its proposals cost little before they are settled."""
 _URI = re.compile(r"[\x21-\x7e]+")
 _ENDS = frozenset({"payload_limits", "missing_scope", "too_many_calls", "too_many_requests", "unavailable"})
 """Refusals of the guard: a tool never answers with one of them, since a denial is no result."""
@@ -121,7 +124,7 @@ class Calls:
             "ping": self._ping,
             "server/discover": self._discover,
             "tools/list": self._list_tools,
-            "tools/call": self._call_tool,
+            _CALL: self._call_tool,
             "resources/list": self._list_resources,
             "resources/templates/list": self._list_templates,
             "resources/read": self._read,
@@ -139,6 +142,8 @@ class Calls:
         if method is None or handler is None or context.era not in method.eras:
             message = "There is no such method in this revision"
             return Outcome(fault=Fault(code=UNKNOWN_METHOD, message=message, id=request.id, place="$.method"))
+        if method.charges and request.method != _CALL:
+            passage.afford()
         try:
             outcome = await handler(passage, context, request)
         except Refused as no:
@@ -222,8 +227,10 @@ class Calls:
 
     async def _read(self, passage: Passage, context: Context, request: Request) -> Outcome:
         uri = _uri(passage, request)
+        # The constitution is everybody's, and its own proposals are the agent's: neither asks for the scope.
+        looked = () if is_own(uri) else (passage.look(READ_RESOURCE, {"uri": uri}, place="$.params"),)
         contents = await self._shown.read(uri, passage.agent)
-        return Outcome(result=contents_result(contents, context.era))
+        return Outcome(result=contents_result(contents, context.era), disclosed=looked)
 
     async def _subscribe(self, passage: Passage, context: Context, request: Request) -> Outcome:
         uri, session, agent = _uri(passage, request), _session(context), passage.agent
@@ -240,24 +247,24 @@ class Calls:
         return _page("prompts", [prompt_of(each) for each in self._shown.prompts()], context, request)
 
     async def _get_prompt(self, passage: Passage, _context: Context, request: Request) -> Outcome:
-        demand_disclosure(passage.agent)
         call = read_params(request.params, PromptCall)
-        check_payload(dict(call.arguments), ARGUMENTS, passage.limits)
+        asked: dict[str, JsonValue] = {"name": call.name, "arguments": dict(call.arguments)}
+        looked = passage.look(GET_PROMPT, asked, place="$.params")
         if any("\0" in value for value in call.arguments.values()):
             # No id and no text holds one, and what looks one of them up must not be asked.
             raise Refused.because(INVALID_PARAMS, "An argument of a prompt holds no NUL", place=ARGUMENTS)
         try:
-            return Outcome(result=prompt_result(await self._shown.prompt(call.name, call.arguments)))
+            filled = await self._shown.prompt(call.name, call.arguments)
+            return Outcome(result=prompt_result(filled), disclosed=(looked,))
         except Refused as no:
             # A blank that is missing or not known is the request's fault, whatever the prompt calls it.
             raise Refused(msgspec.structs.replace(no.refusal, code=_prompt_code(no.refusal))) from None
 
     async def _complete(self, passage: Passage, _context: Context, request: Request) -> Outcome:
-        demand_disclosure(passage.agent)
         asked = read_params(request.params, Completion)
-        check_payload(asked.argument.value, "$.params.argument.value", passage.limits)
-        of = asked.ref.name or asked.ref.uri or ""
-        return Outcome(result=completion_result(self._shown.complete(of, asked.argument.name, asked.argument.value)))
+        of, named, value = asked.ref.name or asked.ref.uri or "", asked.argument.name, asked.argument.value
+        looked = passage.look(COMPLETE, {"of": of, "argument": named, "value": value}, place="$.params")
+        return Outcome(result=completion_result(self._shown.complete(of, named, value)), disclosed=(looked,))
 
 
 def _fault(why: Refusal, request: Request) -> Fault:

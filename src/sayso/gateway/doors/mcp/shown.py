@@ -30,7 +30,7 @@ from sayso.governance.moving import channel
 from sayso.governance.proposal import Proposal
 from sayso.governance.telling import tell
 
-__all__ = ("CONSTITUTION_URI", "Gate", "Shown", "demand_disclosure", "proposal_id_of", "unknown_resource")
+__all__ = ("CONSTITUTION_URI", "Gate", "Shown", "is_own", "proposal_id_of", "unknown_resource")
 
 CONSTITUTION_URI = "osz://constitution"
 _PROPOSALS = "osz://proposals/"
@@ -83,7 +83,7 @@ class Shown:
         if (proposal_id := proposal_id_of(uri)) is not None:
             found = await self._find(proposal_id, uri, agent)
             return Contents(uri=uri, text=encode(tell(found)).decode())
-        demand_disclosure(agent)
+        _demand_disclosure(agent)
         for other in self._others:
             try:
                 return await other.read(uri, agent)
@@ -130,12 +130,17 @@ class Shown:
             raise unknown_resource(uri) from None
 
 
-def demand_disclosure(agent: Agent) -> None:
+def _demand_disclosure(agent: Agent) -> None:
     """Refused `missing_scope` where an agent's key does not let it look: reading is disclosure like any other. The
     constitution is everybody's, and its own proposals are the agent's.
     """
     if "disclose" not in agent.scopes:
         raise Refused(refusal("missing_scope", place="disclose"))
+
+
+def is_own(uri: str) -> bool:
+    """Whether an address is of the house's own surface: the constitution, or a proposal."""
+    return uri == CONSTITUTION_URI or proposal_id_of(uri) is not None
 
 
 def unknown_resource(uri: str) -> Refused:
