@@ -19,7 +19,7 @@ __all__ = ("check",)
 
 @click.command(
     epilog="Exit codes: 0 all good, 1 something is wrong, 2 called wrongly. "
-    "Catalogs of providers and harnesses, their ledgers and corpora are not built, so nothing is said of them."
+    "The catalog of harnesses, their ledgers and corpora are not built, so nothing is said of them."
 )
 @click.option(
     "--format",
@@ -42,7 +42,7 @@ def check(form: str, folder: Path | None) -> int:
     """Check this build against itself, without a network.
 
     Fixtures with known verdicts, the reference adapter's path through conformance, the printed schemas, names of the
-    protocol in the source, and the public modules.
+    protocol in the source, the public modules, and the catalog of model providers.
     """
     from sayso.core import strictjson
 
@@ -55,13 +55,14 @@ def check(form: str, folder: Path | None) -> int:
 
 
 def _looks(folder: Path | None) -> Sequence[Callable[[], Part]]:
+    from sayso.apps.checks.catalog import catalog
     from sayso.apps.checks.fixtures import own, upstream, upstream_folder
     from sayso.apps.checks.literals import literals
     from sayso.apps.checks.modules import modules
     from sayso.apps.checks.reference import reference
     from sayso.apps.checks.schemas import schemas
 
-    return (own, lambda: upstream(folder or upstream_folder()), reference, schemas, literals, modules)
+    return (own, lambda: upstream(folder or upstream_folder()), reference, schemas, literals, modules, catalog)
 
 
 def _row(part: Part) -> dict[str, object]:

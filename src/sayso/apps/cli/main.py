@@ -21,6 +21,7 @@ _ERRORS = 2
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "ask": ("sayso.apps.cli.ask:ask", "Book, move, cancel or look up appointments in your own words."),
+    "auth": ("sayso.apps.cli.auth:auth", "Sign in to model providers."),
     "backup": ("sayso.apps.cli.backup:backup", "Write your home to one file."),
     "check": ("sayso.apps.cli.check:check", "Check this build against itself (Open Agent Protocol), offline."),
     "conformance": ("sayso.apps.cli.conformance:conformance", "Drive an endpoint (Open Agent Protocol), and judge it."),
@@ -31,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "host": ("sayso.apps.cli.host:host", "Be a host: serve your calendar, answer requests, mark who came."),
     "hub": ("sayso.apps.cli.serve:serve", "Another name for `serve`."),
     "keyapp": ("sayso.apps.cli.keyapp:keyapp", "Your keys, and what you signed with them."),
+    "providers": ("sayso.apps.cli.providers:providers", "Which model providers there are."),
     "receipts": ("sayso.apps.cli.receipts:receipts", "What was agreed, and the proof of it."),
     "restore": ("sayso.apps.cli.backup:restore", "Make a home of a backup."),
     "serve": ("sayso.apps.cli.serve:serve", "Serve agents over the Open Agent Protocol: HTTP or stdio."),

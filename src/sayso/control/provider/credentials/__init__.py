@@ -1,0 +1,1 @@
+"""Where a provider's credential comes from, and where it may go (OAP-150..154)."""

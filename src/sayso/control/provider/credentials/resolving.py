@@ -1,0 +1,184 @@
+"""A provider's credential when it is needed: found, judged for where it would go, refreshed (OAP-152, OAP-153)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from sayso.control.protocol.payloads.auth import AuthStatus
+from sayso.control.provider.catalog.rows import KEY_WIRES, KeyHeader, Row, WireName
+from sayso.control.provider.credentials.environment import from_environment
+from sayso.control.provider.credentials.files import locked
+from sayso.control.provider.credentials.oauth.refresh import refresh
+from sayso.control.provider.credentials.origins import verify_destination
+from sayso.control.provider.credentials.store import CredentialStore
+from sayso.control.provider.credentials.values import ApiKey, Credential, OAuthToken
+from sayso.core.clock import Clock
+from sayso.core.refusal import PeerUnreachable, Refused
+from sayso.net.fetch import Fetcher
+
+__all__ = ("Credentials", "Held", "Source", "State", "header_of", "missing")
+
+Source = Literal["environment", "keyring", "file"]
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """A credential and where it was found; `variable` where that is the environment."""
+
+    credential: Credential
+    source: Source
+    variable: str | None = None
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """How a provider stands with its credential now. `expired` is one that no refresh could help."""
+
+    status: AuthStatus
+    source: Source | None = None
+    variable: str | None = None
+
+
+class Credentials:
+    """The credentials of one home. `fetcher` is made at the first refresh, so that nobody pays for one unused."""
+
+    def __init__(
+        self,
+        home: Path,
+        store: CredentialStore,
+        *,
+        environ: Mapping[str, str],
+        clock: Clock,
+        fetcher: Callable[[], Fetcher],
+    ) -> None:
+        self._home = home
+        self._store = store
+        self.environ = environ
+        self._clock = clock
+        self._fetcher = fetcher
+        self._locks: dict[str, anyio.Lock] = {}
+
+    def look(self, row: Row) -> Held | None:
+        """The row's credential by its own precedence; None where there is none. May wait for the keyring.
+
+        Refused `invalid_request` (a variable that holds no key), `file_not_private`; Corrupt for a damaged file.
+        """
+        for source in row.precedence:
+            if source == "environment":
+                found = from_environment(row, self.environ)
+                if found is not None:
+                    return Held(credential=found.credential, source="environment", variable=found.variable)
+            else:
+                kept = self._store.get(row.id)
+                if kept is not None:
+                    return Held(credential=kept.credential, source=kept.keeper)
+        return None
+
+    def state(self, row: Row) -> State:
+        """For listings. No network: a key is taken at its word. A variable that holds no key is `failed`, so that one
+        does not hide the others. Refused `file_not_private`; Corrupt for a damaged file.
+        """
+        try:
+            held = self.look(row)
+        except Refused as refused:
+            if refused.refusal.reason != "key":
+                raise
+            return State(status="failed", source="environment", variable=refused.refusal.place)
+        if held is None:
+            return State(status="login_required" if "none" not in row.auth else "unknown")
+        token = held.credential
+        is_over = isinstance(token, OAuthToken) and token.refresh_token is None and token.is_spent(self._clock.now())
+        return State(status="expired" if is_over else "authenticated", source=held.source, variable=held.variable)
+
+    def ready(self, rows: Iterable[Row]) -> list[Row]:
+        """Those that have a credential now, in their order: the first is who is asked when nobody said whom (OAP-212).
+        Errors as `state`.
+        """
+        return [row for row in rows if self.state(row).status == "authenticated"]
+
+    async def secret(self, row: Row, base_url: str, *, header: tuple[KeyHeader, WireName] | None = None) -> str | None:
+        """The text to send to that URL now; None: there is no credential, and the row may do without. `header` is how
+        it will travel on which wire: a credential that came since and travels in another way is not handed over.
+
+        Refused `credential_missing` (none, or `origin_not_allowed`), `credential_expired`, and what `look` refuses;
+        PeerUnreachable where a spent token could not be refreshed.
+        """
+        held = await anyio.to_thread.run_sync(self.look, row)
+        if held is None:
+            if "none" in row.auth:
+                return None
+            raise missing(row)
+        if header is not None and header_of(row, held.credential, header[1]) != header[0]:
+            raise Refused.because(
+                "credential_missing",
+                f"Another kind of credential was put in for {row.name}",
+                reason="changed",
+                help="Begin a new session.",
+            )
+        verify_destination(row, held.credential, base_url, self.environ)
+        if isinstance(held.credential, ApiKey):
+            return held.credential.key
+        token = held.credential
+        if token.is_spent(self._clock.now()):
+            token = await self._fresh(row)
+            verify_destination(row, token, base_url, self.environ)
+        return token.access_token
+
+    async def _fresh(self, row: Row) -> OAuthToken:
+        """One refresh at a time, in this process and among all: a vendor may take a refresh token only once."""
+        async with self._locks.setdefault(row.id, anyio.Lock()), _alone(self._home / f".auth-{row.id}.lock"):
+            kept = await anyio.to_thread.run_sync(self._store.get, row.id)
+            token = kept.credential if kept is not None else None
+            if not isinstance(token, OAuthToken):
+                raise missing(row)
+            if not token.is_spent(self._clock.now()):
+                return token
+            if row.oauth is None:
+                raise _expired(row)
+            try:
+                fresh = await refresh(row.oauth, self.environ, token, fetcher=self._fetcher(), now=self._clock.now())
+            except Refused as refused:
+                if refused.refusal.code == "provider_unavailable":
+                    raise PeerUnreachable(row.name, "its sign-in server failed") from None
+                raise
+            await anyio.to_thread.run_sync(self._store.put, row.id, fresh)
+            return fresh
+
+
+def header_of(row: Row, credential: Credential | None, wire: WireName) -> KeyHeader:
+    """How a credential travels: a token as a bearer, a key as its row says, else as its wire does."""
+    if isinstance(credential, OAuthToken) or (credential is not None and credential.is_bearer):
+        return "bearer"
+    return row.key_header or KEY_WIRES[wire]
+
+
+def missing(row: Row) -> Refused:
+    """Nothing to send, with what would help."""
+    ways = [f"set {' or '.join(row.credential_env)}"] if row.credential_env else []
+    ways.append(f"sign in: sayso auth login --provider {row.id}")
+    return Refused.because(
+        "credential_missing", f"There is no credential for {row.name}", help=f"To go on, {', or '.join(ways)}."
+    )
+
+
+def _expired(row: Row) -> Refused:
+    return Refused.because(
+        "credential_expired",
+        f"The sign-in to {row.name} has expired",
+        help=f"Sign in again: sayso auth login --provider {row.id}",
+    )
+
+
+@asynccontextmanager
+async def _alone(path: Path) -> AsyncIterator[None]:
+    lock = locked(path)
+    await anyio.to_thread.run_sync(lock.__enter__)
+    try:
+        yield
+    finally:
+        lock.__exit__(None, None, None)

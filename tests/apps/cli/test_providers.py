@@ -1,0 +1,73 @@
+"""`sayso providers` as a command: no credential, no network, and its exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.house import sayso
+
+PRESETS = ["zai-cn-responses-control", "zai-cn-responses-glm-5.3-flash", "zai-cn-anthropic", "zai-cn-chat"]
+
+
+@pytest.mark.req("OAP-141", "OAP-213")
+def test_it_lists_the_catalog_and_ones_own(tmp_path: Path) -> None:
+    """For people and for programs, in the same order; nothing is made in the home."""
+    (tmp_path / "providers.json").write_text('{"providers": {"local": {"base_url": "http://localhost:1"}}}')
+    text = sayso("providers", "--home", str(tmp_path))
+    found = sayso("providers", "--home", str(tmp_path), "--format", "json")
+    ids = [row["id"] for row in found.json["providers"]]
+    assert (text.code, found.code, text.err, found.err) == (0, 0, "", "")
+    assert [line.split()[0] for line in text.out.splitlines()] == ids
+    assert (len(ids), ids[0], ids[-1]) == (25, "openai", "local")
+    assert [row["id"] for row in found.json["providers"] if row["is_custom"]] == ["local"]
+    assert [path.name for path in tmp_path.iterdir()] == ["providers.json"]
+
+
+@pytest.mark.req("OAP-149", "OAP-213")
+def test_the_china_presets_need_neither_home_nor_credential_nor_network(tmp_path: Path) -> None:
+    """Four presets with their whole address, also where the home's own file is bad."""
+    (tmp_path / "providers.json").write_text("{")
+    found = sayso("providers", "zai-cn", "--home", str(tmp_path), "--format", "json")
+    assert (found.code, found.err) == (0, "")
+    presets = found.json["presets"]
+    assert [each["id"] for each in presets] == PRESETS
+    assert presets[2]["url"] == "https://open.bigmodel.cn/api/anthropic/v1/messages"
+    assert all(each["url"] == each["base_url"] + each["request_path"] for each in presets)
+    text = sayso("providers", "zai-cn", "--home", str(tmp_path / "none"))
+    assert (text.code, text.err) == (0, "")
+    assert all(each["id"] in text.out and each["url"] in text.out and each["model"] in text.out for each in presets)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.req("OAP-213")
+def test_one_provider_is_told_in_full_and_one_that_is_not_there_exits_2(tmp_path: Path) -> None:
+    """With what is near."""
+    kimi = sayso("providers", "kimi", "--home", str(tmp_path))
+    assert kimi.code == 0
+    assert "https://api.moonshot.ai (openai-chat-completions, global)" in kimi.out
+    assert "KIMI_API_KEY" in kimi.out
+    assert sayso("providers", "kimi", "--home", str(tmp_path), "--format", "json").json["default_region"] == "china"
+    missing = sayso("providers", "kimy", "--home", str(tmp_path))
+    assert (missing.code, missing.out) == (2, "")
+    assert "Did you mean kimi?" in missing.err
+    assert sayso("providers", "--format", "xml").code == 2
+
+
+@pytest.mark.req("OAP-148", "OAP-213")
+def test_a_bad_file_of_ones_own_is_told_by_name_and_line_and_nothing_is_listed(tmp_path: Path) -> None:
+    """It could not start."""
+    (tmp_path / "providers.json").write_text('{"providers": {\n"kimi": {"base_url": "https://x.example"}}}')
+    found = sayso("providers", "--home", str(tmp_path))
+    assert (found.code, found.out) == (3, "")
+    assert "the provider `kimi`" in found.err
+    assert "providers.json line 2" in found.err
+
+
+@pytest.mark.req("OAP-148")
+def test_a_name_of_ones_own_moves_no_cursor(tmp_path: Path) -> None:
+    """What a file holds is text and never a control sequence."""
+    entry = '{"providers": {"local": {"base_url": "http://localhost:1", "display_name": "\\u001b[2Jx"}}}'
+    (tmp_path / "providers.json").write_text(entry)
+    assert "\x1b" not in sayso("providers", "--home", str(tmp_path)).out

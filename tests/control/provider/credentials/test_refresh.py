@@ -1,0 +1,144 @@
+"""A spent token is refreshed once, however many ask, and only for where it may go."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import anyio
+import pytest
+from starlette.responses import JSONResponse
+
+from sayso.control.provider.catalog.rows import OAuthOrigin, Row
+from sayso.control.provider.credentials.resolving import Credentials
+from sayso.control.provider.credentials.store import CredentialStore
+from sayso.control.provider.credentials.values import OAuthToken
+from sayso.core.clock import ManualClock
+from sayso.core.instants import epoch
+from sayso.core.refusal import PeerUnreachable, Refused
+from tests.control.provider.credentials.oauth_server import OAuthServer, error, oauth_server
+
+START = datetime(2026, 10, 13, 13, tzinfo=UTC)
+URL = "https://api.toy.example/v1"
+pytestmark = [pytest.mark.anyio, pytest.mark.req("OAP-151", "OAP-153")]
+
+
+class Case:
+    """A home with a token that has a minute and a half left, and its server."""
+
+    def __init__(
+        self, home: Path, server: OAuthServer, *credentials: Credentials, clock: ManualClock, row: Row
+    ) -> None:
+        self.store = CredentialStore(home, {})
+        self.server = server
+        self.one, self.two = credentials
+        self.clock = clock
+        self.row = row
+
+    def stored(self) -> OAuthToken:
+        kept = self.store.get("toy")
+        assert kept is not None
+        assert isinstance(kept.credential, OAuthToken)
+        return kept.credential
+
+
+@asynccontextmanager
+async def case(home: Path, **more: object) -> AsyncIterator[Case]:
+    async with oauth_server() as (server, fetcher):
+        clock = ManualClock(START)
+        row = Row(
+            id="toy", auth=("oauth",), oauth=server.flow(), oauth_origin=OAuthOrigin(exact=("https://api.toy.example",))
+        )
+        members = {"access_token": "at-1", "refresh_token": "rt-1", "expires_at": epoch(START) + 90, "scope": "read"}
+        token = OAuthToken(**{**members, **more})  # type: ignore[arg-type]
+        CredentialStore(home, {}).put("toy", token)
+        both = [
+            Credentials(home, CredentialStore(home, {}), environ={}, clock=clock, fetcher=lambda: fetcher)
+            for _ in range(2)
+        ]
+        yield Case(home, server, *both, clock=clock, row=row)
+
+
+async def test_a_token_is_used_until_a_minute_before_its_end(tmp_path: Path) -> None:
+    """Then it is refreshed and kept, the refresh token turned over and the scope carried on."""
+    async with case(tmp_path) as it:
+        it.clock.advance(timedelta(seconds=29))
+        assert await it.one.secret(it.row, URL) == "at-1"
+        assert it.server.asked == []
+        it.clock.advance(timedelta(seconds=1))
+        assert await it.one.secret(it.row, URL) == "at-2"
+        expires = epoch(START) + 30 + 3600
+        assert it.stored() == OAuthToken(access_token="at-2", refresh_token="rt-2", expires_at=expires, scope="read")
+
+
+async def test_many_that_ask_at_once_refresh_once(tmp_path: Path) -> None:
+    """Tasks of one process and two owners of one home: a refresh token that is used twice is a lost sign-in."""
+    async with case(tmp_path) as it:
+        it.clock.advance(timedelta(hours=1))
+        found: list[str | None] = []
+
+        async def ask(credentials: Credentials) -> None:
+            found.append(await credentials.secret(it.row, URL))
+
+        async with anyio.create_task_group() as group:
+            for credentials in (it.one, it.two) * 4:
+                group.start_soon(ask, credentials)
+        assert found == ["at-2"] * 8
+        assert len(it.server.asked) == 1
+
+
+async def test_a_grant_that_is_over_is_told_and_the_token_stays(tmp_path: Path) -> None:
+    """So that whoever looks sees what it was."""
+    async with case(tmp_path, refresh_token="rt-revoked") as it:
+        it.clock.advance(timedelta(hours=1))
+        with pytest.raises(Refused) as refused:
+            await it.one.secret(it.row, URL)
+        assert refused.value.refusal.code == "credential_expired"
+        assert "rt-revoked" not in str(refused.value)
+        assert it.stored().refresh_token == "rt-revoked"
+
+
+async def test_without_a_refresh_token_nobody_is_asked(tmp_path: Path) -> None:
+    """Expired is expired."""
+    async with case(tmp_path, refresh_token=None) as it:
+        it.clock.advance(timedelta(hours=1))
+        with pytest.raises(Refused) as refused:
+            await it.one.secret(it.row, URL)
+        assert (refused.value.refusal.code, it.server.asked) == ("credential_expired", [])
+
+
+async def test_a_server_that_fails_is_a_peer_that_did_not_answer(tmp_path: Path) -> None:
+    """The sign-in is not over, and the next request may refresh it."""
+    async with case(tmp_path) as it:
+        it.clock.advance(timedelta(hours=1))
+        for answer in (error("server_error", 500), JSONResponse({}, status_code=503)):
+            it.server.token_answer = answer
+            with pytest.raises(PeerUnreachable):
+                await it.one.secret(it.row, URL)
+        it.server.token_answer = None
+        assert await it.one.secret(it.row, URL) == "at-2"
+
+
+async def test_a_token_for_elsewhere_is_not_even_refreshed(tmp_path: Path) -> None:
+    """The destination is judged before anybody is asked."""
+    async with case(tmp_path) as it:
+        it.clock.advance(timedelta(hours=1))
+        with pytest.raises(Refused) as refused:
+            await it.one.secret(it.row, "https://evil.example")
+        assert (refused.value.refusal.reason, it.server.asked) == ("origin_not_allowed", [])
+
+
+async def test_a_refreshed_token_that_declares_another_place_is_judged_again(tmp_path: Path) -> None:
+    """What the answer says of itself moves the token, never this request."""
+    async with case(tmp_path, base_url="https://one.example") as it:
+        row = Row(
+            id="toy", auth=("oauth",), oauth=it.row.oauth, oauth_origin=OAuthOrigin(credential_declares_origin=True)
+        )
+        assert await it.one.secret(row, "https://one.example/v1") == "at-1"
+        it.clock.advance(timedelta(hours=1))
+        it.server.token["resource_url"] = "https://two.example"
+        with pytest.raises(Refused, match=r"not sent to https://one\.example"):
+            await it.one.secret(row, "https://one.example/v1")
+        assert await it.one.secret(row, "https://two.example/v1") == "at-2"
