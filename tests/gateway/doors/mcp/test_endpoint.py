@@ -275,22 +275,20 @@ async def test_an_official_clients_first_second_fits(tmp_path: Path) -> None:
 
 
 class Slow:
-    """A surface whose one resource takes ten seconds to read."""
+    """A surface that takes ten seconds to say what it has."""
 
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
 
     def resources(self) -> Sequence[Readable]:
+        self._clock.advance(timedelta(seconds=10))
         return ()
 
     def templates(self) -> Sequence[Template]:
         return ()
 
-    async def read(self, uri: str, agent: Agent) -> Contents:
-        if uri != "slow://":
-            raise unknown_resource(uri)
-        self._clock.advance(timedelta(seconds=10))
-        return Contents(uri=uri, text=agent.name)
+    async def read(self, uri: str, _agent: Agent) -> Contents:
+        raise unknown_resource(uri)
 
     def prompts(self) -> Sequence[Prompt]:
         return ()
@@ -310,7 +308,7 @@ async def test_a_call_that_the_rate_refused_is_never_answered_as_a_tool(tmp_path
         for number in range(2):
             assert (await ada.ask(session, "tools/call", echo, number)).status_code == 200
         calls = [request("tools/call", echo, number) for number in range(10, 13)]
-        batch = [*calls, request("resources/read", {"uri": "slow://"}, 13)]
+        batch = [*calls, request("resources/list", {}, 13)]
         assert error_of(await ada.say(batch, mcp_session_id=session)) == (429, 42901, None)
         clock.advance(timedelta(seconds=10))
         assert (await ada.say([*batch[:2], batch[3]], mcp_session_id=session)).status_code == 200

@@ -101,6 +101,8 @@ async def test_a_key_that_may_not_look_reads_its_own_and_the_law(tmp_path: Path)
         ):
             refused = await writer.modern(method, params)
             assert (refused.status_code, refused.json()["error"]["code"]) == (403, 40307), method
+        refused = await writer.ask(await writer.open(), "resources/subscribe", {"uri": "test://static-text"})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (403, 40307)
 
 
 @pytest.mark.req("GTW-030", "GTW-050")
