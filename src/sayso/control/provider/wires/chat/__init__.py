@@ -1,0 +1,1 @@
+"""OpenAI chat completions, which most compatible servers speak too."""

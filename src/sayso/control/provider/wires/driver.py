@@ -1,0 +1,268 @@
+"""Drives one inference over one wire: asks, repeats what is worth repeating, reads, writes, stops (OAP-131..133).
+
+The order is: everything that can be decided is refused at create; then accepted and started, because an attempt may
+wait; then attempts until one streams; then the vendor's events as parts; then exactly one terminal. A cancel is heard
+wherever the inference waits (for a connection, for a repetition, for bytes), closes the connection and settles as
+`aborted`. Nothing is repeated once a byte of the stream was read: the caller has heard parts by then.
+
+What leaves holds no credential: errors are written here and not quoted from the HTTP library, a vendor's words are cut
+and searched for the secret, and logs name codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import TracebackType
+from typing import Self, TypeVar
+
+import anyio
+import structlog
+
+from sayso.control.protocol.envelope import ProviderEnvelope
+from sayso.control.protocol.payloads.inference import (
+    InferenceCancelRequest,
+    InferenceCancelResponse,
+    InferenceCreateRequest,
+    ProviderErrorCode,
+)
+from sayso.control.protocol.payloads.scalars import Wire
+from sayso.control.provider.parts import PartEvent
+from sayso.control.provider.wires.asking import object_to, object_to_headers, read_ask
+from sayso.control.provider.wires.connection import Answering, Client, Failed
+from sayso.control.provider.wires.faults import Failure, refused_as
+from sayso.control.provider.wires.offering import Offering, verify_offering
+from sayso.control.provider.wires.pen import StreamPen
+from sayso.control.provider.wires.reducing import Reducer
+from sayso.control.provider.wires.retry import next_wait
+from sayso.control.provider.wires.waiting import Waiting
+from sayso.control.provider.wires.wire import WIRES, write_credential
+from sayso.control.provider.writer import write_cancel_response
+from sayso.core import strictjson
+from sayso.core.clock import Clock
+from sayso.core.frames import SseDecoder
+from sayso.core.ids import Ids
+from sayso.core.refusal import Refused
+
+__all__ = ("WireProvider",)
+
+T = TypeVar("T")
+Refusing = tuple[ProviderErrorCode, str]
+
+_AGENT = "sayso"
+_log = structlog.get_logger(__name__)
+
+
+class _Stopped(Exception):
+    """The inference was cancelled."""
+
+
+@dataclass(slots=True, eq=False)
+class _Live:
+    """One inference under way: whether it is to stop, what it waits in just now, the secret it last used."""
+
+    inference_id: str
+    body: bytes
+    headers: list[tuple[str, str]]
+    is_stopped: bool = False
+    scope: anyio.CancelScope | None = None
+    secret: str | None = field(default=None, repr=False)
+
+    def stop(self) -> None:
+        """Cuts short whatever is waited for."""
+        self.is_stopped = True
+        if self.scope is not None:
+            self.scope.cancel()
+
+    async def wait(self, work: Awaitable[T]) -> T:
+        """Waits for `work` unless the inference is stopped first; raises `_Stopped`."""
+        done: list[T] = []
+        with anyio.CancelScope() as self.scope:
+            if self.is_stopped:
+                self.scope.cancel()
+            done.append(await work)
+        self.scope = None
+        if not self.is_stopped:
+            return done[0]
+        for late in done:
+            if isinstance(late, Answering):
+                await late.close()
+        raise _Stopped
+
+
+class WireProvider:
+    """Implements `provider.contract.Provider` over one offering."""
+
+    def __init__(
+        self, offering: Offering, *, clock: Clock, ids: Ids, tell: Callable[[Waiting], None] | None = None
+    ) -> None:
+        verify_offering(offering)
+        if (objection := object_to_headers(offering.headers)) is not None:
+            code, _, message = objection[1].partition(": ")
+            raise Refused.because(code, message, place="$.headers")
+        self._offering = offering
+        self._kind = WIRES[offering.wire]
+        self._clock = clock
+        self._ids = ids
+        self._tell = tell
+        self._client = Client(offering)
+        self._live: dict[str, _Live] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Stops what is under way and closes connections."""
+        for live in list(self._live.values()):
+            live.stop()
+        await self._client.close()
+
+    @property
+    def id(self) -> str:
+        """The provider's name in settings and catalog."""
+        return self._offering.id
+
+    @property
+    def offering(self) -> Offering:
+        """What it was opened with."""
+        return self._offering
+
+    async def create(self, request: ProviderEnvelope[InferenceCreateRequest]) -> AsyncIterator[ProviderEnvelope[Wire]]:
+        """One inference. Refused at create: `model_not_found`, `invalid_request`, `unsupported_feature`,
+        `credential_missing`; everything later is `inference.failed`.
+        """
+        pen = StreamPen(request, self._ids)
+        prepared = await self._prepare(request.payload, pen.inference_id)
+        if isinstance(prepared, tuple):
+            yield pen.refuse(*prepared)
+            return
+        live = self._live[pen.inference_id] = prepared
+        reducer = self._kind.reducer(lambda: self._ids.new("call"))
+        answering: Answering | None = None
+        try:
+            yield pen.accept()
+            yield pen.start()
+            answering = await self._answer(live)
+            decoder = SseDecoder()
+            while not reducer.is_over and (chunk := await live.wait(answering.read())) is not None:
+                for event in self._reduce(decoder, reducer, chunk):
+                    yield pen.write(event)
+                    if live.is_stopped:
+                        raise _Stopped
+            concluded = reducer.conclude()
+            for event in concluded.events:
+                yield pen.write(event)
+            self._live.pop(pen.inference_id, None)
+            answering.is_whole = True
+            yield pen.complete(concluded.stop_reason, reducer.usage)
+        except _Stopped:
+            await self._release(pen.inference_id, answering)
+            yield pen.complete("aborted", reducer.usage)
+        except (Failed, Refused) as error:
+            await self._release(pen.inference_id, answering)
+            yield self._fail(pen, live, reducer, error)
+        finally:
+            await self._release(pen.inference_id, answering)
+
+    async def cancel(
+        self, request: ProviderEnvelope[InferenceCancelRequest]
+    ) -> ProviderEnvelope[InferenceCancelResponse]:
+        """Accepted while the inference is under way; it then settles as `aborted` and its connection is closed."""
+        live = self._live.get(request.inference_id or "")
+        if live is not None:
+            live.stop()
+        return write_cancel_response(request, accepted=live is not None, ids=self._ids)
+
+    # --- before the first byte ---------------------------------------------------------------------------------------
+
+    async def _prepare(self, payload: InferenceCreateRequest, inference_id: str) -> _Live | Refusing:
+        """The inference ready to be asked for, or why it is refused."""
+        objection = object_to(payload, self._offering)
+        if objection is not None:
+            return objection
+        ask = read_ask(payload)
+        impossible = self._kind.object_to(ask, self._offering)
+        if impossible is not None:
+            return "unsupported_feature", impossible
+        try:
+            secret = await self._ask_credential()
+        except Refused as refused:
+            failure = refused_as(refused)
+            return failure.code, failure.message
+        body = strictjson.encode(self._kind.body(ask, self._offering))
+        return _Live(inference_id, body, self._headers(payload), secret=secret)
+
+    async def _ask_credential(self) -> str | None:
+        """Refused `credential_missing`, `credential_rejected`, and whatever the credential's keeper refuses."""
+        if self._offering.credential is None:
+            return None
+        secret = await self._offering.credential()
+        if not secret:
+            raise Refused.because("credential_missing", f"there is no credential for {self.id}")
+        if not (secret.isascii() and secret.isprintable()) or secret != secret.strip():
+            raise Refused.because("credential_rejected", "the credential holds characters that no header can")
+        return secret
+
+    def _headers(self, payload: InferenceCreateRequest) -> list[tuple[str, str]]:
+        """All but the credential's; of two of one name the later counts."""
+        ours = {"content-type": "application/json", "accept": "text/event-stream", "accept-encoding": "identity"}
+        named = {"user-agent": _AGENT, **ours, **dict(self._kind.headers)}
+        for headers in (self._offering.headers, payload.headers or {}):
+            named.update({name.lower(): value for name, value in headers.items()})
+        return list(named.items())
+
+    async def _answer(self, live: _Live) -> Answering:
+        """The first attempt that streams. Raises `Failed` with the last failure, `_Stopped`."""
+        waited, attempt = 0.0, 1
+        path = self._kind.path(self._offering)
+        while True:
+            try:
+                return await live.wait(self._client.post(path, self._signed(live), live.body, self._clock.now()))
+            except Failed as failed:
+                wait = next_wait(failed.failure, attempt, waited, self._offering.limits)
+                if wait is None:
+                    raise
+                await self._wait(live, failed.failure, attempt, wait)
+            waited, attempt = waited + wait, attempt + 1
+            live.secret = await live.wait(self._ask_credential())
+
+    async def _wait(self, live: _Live, failure: Failure, attempt: int, seconds: float) -> None:
+        until = self._clock.now() + timedelta(seconds=seconds)
+        attempts = self._offering.limits.attempts
+        _log.info("wire_waits", provider=self.id, code=failure.code, attempt=attempt, seconds=seconds)
+        if self._tell is not None:
+            told = Waiting(live.inference_id, self.id, attempt, attempts, failure.code, seconds, until, failure.wait)
+            self._tell(told)
+        await live.wait(self._clock.sleep_until(until))
+
+    def _signed(self, live: _Live) -> list[tuple[str, str]]:
+        if live.secret is None:
+            return live.headers
+        return [*live.headers, write_credential(self._offering.auth or self._kind.auth, live.secret)]
+
+    # --- after it ----------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _reduce(decoder: SseDecoder, reducer: Reducer, chunk: bytes) -> Iterator[PartEvent]:
+        """Nothing behind the vendor's last word counts, wherever the network cut it."""
+        for event in decoder.feed(chunk):
+            if reducer.is_over:
+                return
+            yield from reducer.feed(event)
+
+    def _fail(self, pen: StreamPen, live: _Live, reducer: Reducer, error: Failed | Refused) -> ProviderEnvelope[Wire]:
+        failure = error.failure if isinstance(error, Failed) else refused_as(error)
+        _log.info("wire_failed", provider=self.id, code=failure.code, reason=failure.reason, status=failure.status)
+        return pen.fail_with(failure.error(live.secret), reducer.usage)
+
+    async def _release(self, inference_id: str, answering: Answering | None) -> None:
+        """Once and again: the inference is no longer under way, its connection no longer open."""
+        self._live.pop(inference_id, None)
+        if answering is not None:
+            await answering.close()
