@@ -9,10 +9,26 @@ came and judges nothing: a grant without a document is the source's to refuse.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from pathlib import Path
+from typing import Literal, Protocol
 
-__all__ = ("ToolAnswer", "ToolAsks", "ToolCall", "ToolDone", "ToolOutcome", "ToolSource", "ToolSpec")
+__all__ = (
+    "OpensSource",
+    "PermissionMode",
+    "SourceTerms",
+    "ToolAnswer",
+    "ToolAsks",
+    "ToolCall",
+    "ToolDone",
+    "ToolOutcome",
+    "ToolSource",
+    "ToolSpec",
+)
+
+PermissionMode = Literal["ask", "bypass"]
+"""Whether a call that is not read-only needs a person's yes, one by one, or has the session's standing one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +73,17 @@ class ToolDone:
 
 @dataclass(frozen=True, slots=True)
 class ToolAsks:
-    """A person must be asked. `text` is what the document's bytes say in words; `kind` names the sort of question."""
+    """A person must be asked. `text` is what the document's bytes say in words; `kind` names the sort of question.
+
+    Without a document it is a plain permission: there is nothing to sign, and a grant is good for acts that touch
+    nobody else.
+    """
 
     title: str
     text: str
-    document: bytes
-    media_type: str
-    kind: str
+    document: bytes | None = None
+    media_type: str = ""
+    kind: str = "permission"
 
 
 ToolOutcome = ToolDone | ToolAsks
@@ -94,5 +114,32 @@ class ToolSource(Protocol):
 
         Called once for each call of that run, the latest first, also for those that had ended, before the run's
         terminal is told. It has a few seconds.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceTerms:
+    """What one session agreed to when it was opened, as far as its tools are concerned.
+
+    `workspace` is the root that file tools are confined to, resolved; None is: no file tools.
+    """
+
+    session_id: str
+    permission: PermissionMode = "ask"
+    workspace: Path | None = None
+
+
+class OpensSource(Protocol):
+    """A source that is opened anew for each session, with what that session agreed to, and closed with it."""
+
+    @property
+    def id(self) -> str:
+        """The name under which the source is published."""
+        ...
+
+    def open(self, terms: SourceTerms) -> AbstractAsyncContextManager[ToolSource | None]:
+        """The session's own source; None where these terms leave nothing to offer. Refused: `open_failed` and whatever
+        says why it cannot start. What it started ends with the context, also after a failure.
         """
         ...

@@ -29,7 +29,7 @@ from sayso.control.protocol.payloads.run import (
     RunStatus,
     RunStatusUpdated,
 )
-from sayso.control.protocol.payloads.scalars import UNSET, Maybe
+from sayso.control.protocol.payloads.scalars import UNSET, JsonObject, Maybe
 
 __all__ = ("AGENT", "CHOICES", "PERSON", "Teller", "failure_of")
 
@@ -138,9 +138,11 @@ class Teller:
             choices=(PermissionChoice(id="yes", label="Yes"), PermissionChoice(id="no", label="No")),
             arguments_json=call.arguments,
         )
-        beside = write_consent_question(
-            kind=asks.kind, media_type=asks.media_type, document=asks.document, text=asks.text
-        )
+        beside: Maybe[JsonObject] = UNSET
+        if asks.document is not None:
+            beside = write_consent_question(
+                kind=asks.kind, media_type=asks.media_type, document=asks.document, text=asks.text
+            )
         return Telling("action.permission.requested", requested, call.tool_call_id, beside)
 
     def answered(self, call: ToolCall, interaction_id: str, *, granted: bool) -> Telling:

@@ -15,10 +15,18 @@ from sayso.control.protocol.payloads.inference import (
     InferenceCancelRequest,
     InferenceCancelResponse,
     InferenceCreateRequest,
+    InferenceSyncRequest,
+    InferenceSyncResponse,
+)
+from sayso.control.protocol.payloads.provider import (
+    DescribeRequest,
+    DescribeResponse,
+    ModelsListRequest,
+    ModelsListResponse,
 )
 from sayso.control.protocol.payloads.scalars import Wire
 
-__all__ = ("Provider",)
+__all__ = ("Provider", "ProviderService")
 
 
 class Provider(Protocol):
@@ -47,4 +55,20 @@ class Provider(Protocol):
         """Asks an inference to stop. The answer is intent: the iterator settles as `inference.completed` with stop
         reason `aborted`, unless another terminal was faster. An unknown or settled inference answers `accepted: false`.
         """
+        ...
+
+
+class ProviderService(Provider, Protocol):
+    """The whole profile: several providers' models behind one port. `create` goes by the request's `model_ref`."""
+
+    async def describe(self, request: ProviderEnvelope[DescribeRequest]) -> ProviderEnvelope[DescribeResponse]:
+        """Which providers stand behind it; without network and without a credential."""
+        ...
+
+    async def models(self, request: ProviderEnvelope[ModelsListRequest]) -> ProviderEnvelope[ModelsListResponse]:
+        """What is known of their models now. Nothing is fetched: a list that is old is given and renewed behind."""
+        ...
+
+    async def sync(self, request: ProviderEnvelope[InferenceSyncRequest]) -> ProviderEnvelope[InferenceSyncResponse]:
+        """An inference as it stands; without a snapshot when it is unknown, settled or keeps none."""
         ...
