@@ -16,12 +16,13 @@ import msgspec
 import pytest
 from starlette.routing import Router
 
+from sayso.apps.agent_home import AgentWishes, open_agent
 from sayso.apps.console.app import OPEN, ROUTES
 from sayso.apps.doors import going_on, open_doors
 from sayso.apps.gateway_home import open_gateway
 from sayso.apps.home import Home, open_home
 from sayso.apps.host_home import OpenDesk, make_host, opening_desk
-from sayso.apps.house import House, open_house, open_hub
+from sayso.apps.house import House, open_house
 from sayso.apps.keys import make_keys
 from sayso.apps.up import Addresses, serving_house
 from sayso.control.hub.bindings.http import hub_app
@@ -134,8 +135,11 @@ async def test_no_page_of_the_console_is_shown_without_a_sign_in(up: Addresses) 
 
 async def test_no_route_of_the_hub_is_a_web_pages(up: Addresses, tmp_path: Path) -> None:
     """Neither an Origin nor a foreign Host comes past its edge."""
-    async with standing(tmp_path / "other") as house, open_hub(house) as hub:
-        paths = [filled(path) for path, _ in walk_routes(hub_app(hub, house.ids))]
+    async with (
+        standing(tmp_path / "other") as house,
+        open_agent(house.home, AgentWishes(is_offline=True), house=house) as agent,
+    ):
+        paths = [filled(path) for path, _ in walk_routes(hub_app(agent.hub, house.ids))]
     assert len(paths) > 10
     for headers in ({"origin": "https://evil.example"}, {"host": "evil.example"}):
         assert {await status(f"{up.hub}{path}", "POST", headers) for path in paths} == {403}

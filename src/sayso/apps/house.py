@@ -1,7 +1,7 @@
 """The composition root: the one place that knows all three systems.
 
-It opens a home's store, ledger and keys, registers the acts and the consent sources, and gives the loop's tools their
-only way to act. Nothing here decides anything.
+It opens a home's store, ledger and keys, registers the acts and the consent sources, and gives an agent's tools their
+only way to act. Nothing here decides anything. What drives the tools is opened over it, by `agent_home`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,7 @@ from sayso.apps.home import Home
 from sayso.apps.keys import AGENT, LEDGER, PRINCIPAL, has_keys, status_key
 from sayso.apps.settings import Settings
 from sayso.apps.watching import Watch, WatchingFetcher
-from sayso.control.adapters.own_loop import OwnLoop
 from sayso.control.grants import GrantConsent
-from sayso.control.hub.history import History
-from sayso.control.hub.hub import Hub
-from sayso.control.hub.registry import Registry as Adapters
-from sayso.control.provider.contract import Provider
-from sayso.control.provider.planner.provider import MODEL, OfflinePlanner
 from sayso.core.ids import Ids, SystemIds
 from sayso.core.instants import write_local
 from sayso.core.refusal import Refused
@@ -50,10 +44,8 @@ from sayso.store.open import open_store
 from sayso.store.unit import Store
 from sayso.store.vault import Vault
 
-__all__ = ("LOOP", "House", "Wishes", "log_name", "open_house", "open_hub", "system_message")
+__all__ = ("House", "Wishes", "log_name", "open_house", "open_issued", "system_message")
 
-LOOP = "sayso"
-"""The name under which the hub lists our own loop."""
 SCHEDULING = "scheduling"
 
 
@@ -73,7 +65,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
-    """One person's open house. `key_app` is their surface's, never the loop's.
+    """One person's open house. `key_app` is their surface's, never an agent's; `tools` are the agent's.
 
     `open_assistant` makes another assistant of the same person, which no limits signed before serve; `open_key_app`
     another key app, which has shown nothing yet.
@@ -92,7 +84,11 @@ class House:
     open_key_app: Callable[[], KeyApp]
     open_assistant: Callable[[], Assistant]
     fetcher: Fetcher
-    loop: OwnLoop
+    tools: GovernedTools
+
+    def system(self) -> str:
+        """What a model is told at the start of a run that has the house's tools."""
+        return system_message(self.home.clock.now, self.zone)
 
     @property
     def principal(self) -> str:
@@ -119,7 +115,6 @@ async def open_house(
     zone: ZoneInfo,
     resolve: Mapping[str, str] | None = None,
     wishes: Wishes = Wishes(),
-    provider: Provider | None = None,
     watch: Watch | None = None,
 ) -> AsyncIterator[House]:
     """Opens a house; at its end disclosures that wait are sealed and connections closed.
@@ -170,14 +165,6 @@ async def open_house(
             tools = GovernedTools(
                 SCHEDULING, registry, kernel, actor=guest.agent, abandon=operations.release_open_holds
             )
-            loop = OwnLoop(
-                provider or OfflinePlanner(ids),
-                [tools],
-                clock=home.clock,
-                ids=ids,
-                model_ref=MODEL,
-                system=lambda: system_message(home.clock.now, zone),
-            )
             try:
                 yield House(
                     home=home,
@@ -193,15 +180,10 @@ async def open_house(
                     open_key_app=open_key_app,
                     open_assistant=open_assistant,
                     fetcher=fetcher,
-                    loop=loop,
+                    tools=tools,
                 )
             finally:
                 tasks.cancel_scope.cancel()
-
-
-def open_hub(house: House, history: History | None = None) -> Hub:
-    """The house's hub, to be entered: our own loop is its one adapter."""
-    return Hub(Adapters({LOOP: house.loop}), clock=house.home.clock, ids=house.ids, history=history)
 
 
 def open_issued(home: Home, vault: Vault, store: Store, ids: Ids) -> Issued:

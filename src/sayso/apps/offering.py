@@ -51,16 +51,20 @@ async def open_offer(wanted: Wanted) -> AsyncIterator[Served]:
         registry = build_registry(document, os.environ, clock=clock, ids=ids)
         yield Served(registry=registry, clock=clock, ids=ids)
         return
+    from sayso.apps.agent_home import AgentWishes, open_loop  # noqa: PLC0415
     from sayso.apps.house import Wishes  # noqa: PLC0415 - a house is slow to import, and most registries need none
     from sayso.apps.place import open_place  # noqa: PLC0415
 
-    async with open_place(wanted.home, is_world=wanted.is_world, wishes=Wishes(), told=sys.stderr) as house:
+    async with (
+        open_place(wanted.home, is_world=wanted.is_world, wishes=Wishes(), told=sys.stderr) as house,
+        open_loop(house.home, AgentWishes(is_offline=wanted.is_world), house=house) as loop,
+    ):
         registry = build_registry(
             document,
             os.environ,
             clock=house.home.clock,
             ids=house.ids,
-            builders={LOOP: lambda _plan: house.loop},
+            builders={LOOP: lambda _plan: loop},
         )
         yield Served(registry=registry, clock=house.home.clock, ids=house.ids)
 

@@ -17,11 +17,12 @@ import msgspec
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sayso.apps.agent_home import AgentWishes, open_agent
 from sayso.apps.console.app import console_app
 from sayso.apps.doors import ByHost, open_doors
 from sayso.apps.gateway_home import GatewayHouse, open_gateway
 from sayso.apps.host_home import OpenDesk
-from sayso.apps.house import House, open_hub
+from sayso.apps.house import House
 from sayso.apps.keys import status_key
 from sayso.control.hub.bindings.http import serving_hub
 from sayso.control.hub.history_file import HistoryFile
@@ -79,8 +80,9 @@ async def serving_house(
         shown = await stack.enter_async_context(serving(console, LOOPBACK, ports.console))
         history = HistoryFile(house.home.path / _HISTORY, issuer=house.ids.new("hub"))
         stack.callback(history.close)
-        entered = await stack.enter_async_context(open_hub(house, history))
-        bound = await stack.enter_async_context(serving_hub(entered, house.ids, port=ports.hub))
+        wishes = AgentWishes(is_offline=house.home.is_world)
+        agent = await stack.enter_async_context(open_agent(house.home, wishes, house=house, history=history))
+        bound = await stack.enter_async_context(serving_hub(agent.hub, house.ids, port=ports.hub))
         yield Addresses(hub=bound.url, doors=doors, console=shown.url, served=served)
 
 

@@ -6,7 +6,7 @@ import unicodedata
 
 from sayso.scheduling.terms.quoted import BLANK
 
-__all__ = ("plain",)
+__all__ = ("plain", "plain_lines")
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
@@ -17,3 +17,8 @@ def plain(text: str) -> str:
     Replaced and not dropped, so that nobody can hide that something was there.
     """
     return "".join("?" if each in BLANK or unicodedata.category(each) in _UNSAFE else each for each in text)
+
+
+def plain_lines(text: str) -> str:
+    """As `plain`, with its line ends and tabs: for text that may have many lines. It can be given piece by piece."""
+    return "".join(each if each in "\n\t" else plain(each) for each in text)

@@ -12,10 +12,10 @@ from contextlib import asynccontextmanager
 
 import anyio
 
+from sayso.apps.agent_home import Agent
 from sayso.apps.asking.conversation import Conversation, Ending, Outcome, Telling
 from sayso.apps.asking.person import Person
-from sayso.apps.house import LOOP, House, open_hub
-from sayso.control.client.local import LocalClient
+from sayso.apps.house import House
 from sayso.core.instants import parse_instant
 from sayso.core.zones import find_zone
 from sayso.ledger.rules.kinds import declare
@@ -35,8 +35,10 @@ _CLEAN_UP_SECONDS = 10
 _Standing = Mapping[str, tuple[str, int]]
 
 
-async def converse(house: House, words: str, person: Person, telling: Telling) -> Ending:
-    """Follows one request to its end; a question back is put to the person where there is one to answer.
+async def converse(agent: Agent, house: House, words: str, person: Person, telling: Telling) -> Ending:
+    """Follows one request to its end, by an agent that has the house's tools.
+
+    A question back is put to the person where there is one to answer.
 
     Cancelling it ends the run and answers how things stand (outcome `stopped`); any other failure is raised after the
     same clean-up.
@@ -45,7 +47,7 @@ async def converse(house: House, words: str, person: Person, telling: Telling) -
     await house.ledger.append(
         Draft(kind=ASKED, actor=house.principal, inputs_sha256=sha256_b64u(words.encode()), body={"mode": person.mode})
     )
-    async with _conversation(house, person, telling) as conversation:
+    async with _conversation(agent, house, person, telling) as conversation:
         try:
             ending = await _talk(conversation, words, person)
         except BaseException as failure:
@@ -115,7 +117,6 @@ async def _end(house: House, outcome: Outcome) -> None:
 
 
 @asynccontextmanager
-async def _conversation(house: House, person: Person, telling: Telling) -> AsyncIterator[Conversation]:
-    async with open_hub(house) as hub, LocalClient(hub, ids=house.ids) as client:
-        session = await client.open(LOOP)
-        yield Conversation(client, session.session_id, house.key_app, person, telling)
+async def _conversation(agent: Agent, house: House, person: Person, telling: Telling) -> AsyncIterator[Conversation]:
+    session = await agent.client.open(agent.adapter)
+    yield Conversation(agent.client, session.session_id, house.key_app, person, telling)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from sayso.apps.agent_home import AgentWishes, open_agent
 from sayso.apps.asking.conversation import Ending, Outcome
 from sayso.apps.asking.plain_text import plain
 from sayso.apps.asking.session import converse
@@ -52,8 +53,11 @@ def ask(text: tuple[str, ...], home: Path, world: bool, yes: bool, limits_only: 
     wishes = Wishes(limits_only=limits_only)
 
     async def run() -> tuple[Ending, int]:
-        async with open_place(home, is_world=world, wishes=wishes, told=out) as house:
-            ending = await converse(house, words, person_at(house, out, yes=yes), TerminalTelling(out))
+        async with (
+            open_place(home, is_world=world, wishes=wishes, told=out) as house,
+            open_agent(house.home, AgentWishes(is_offline=world), house=house) as agent,
+        ):
+            ending = await converse(agent, house, words, person_at(house, out, yes=yes), TerminalTelling(out))
             return ending, (await house.ledger.standing()).records
 
     try:

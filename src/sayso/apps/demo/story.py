@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TextIO
 
+from sayso.apps.agent_home import AgentWishes, open_agent
 from sayso.apps.asking.conversation import Ending, Outcome
 from sayso.apps.asking.person import PreapprovedPerson
 from sayso.apps.asking.session import converse
@@ -73,7 +74,8 @@ async def _run(house: House, trace: Trace, words: str) -> Ending:
     trace.heading(f"{SAM.name}")
     trace.say(words)
     person = PreapprovedPerson(house.vault, io.StringIO(), _no_passphrase)
-    ending = await converse(house, words, person, trace)
+    async with open_agent(house.home, AgentWishes(is_offline=True), house=house) as agent:
+        ending = await converse(agent, house, words, person, trace)
     trace.heading("What the assistant says")
     trace.say(ending.text)
     return ending

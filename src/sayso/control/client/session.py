@@ -11,7 +11,12 @@ from sayso.control.client.verbs import SessionClient
 from sayso.control.protocol.envelope import Envelope
 from sayso.control.protocol.payloads.action import PermissionRequested, PermissionResolveResponse, ToolsListResponse
 from sayso.control.protocol.payloads.compaction import SessionCompactResponse
-from sayso.control.protocol.payloads.interaction import UserAnswer, UserInputRequested, UserInputResolveResponse
+from sayso.control.protocol.payloads.interaction import (
+    UserAnswer,
+    UserInputCancelResponse,
+    UserInputRequested,
+    UserInputResolveResponse,
+)
 from sayso.control.protocol.payloads.models import ModelsResponse, ModelSwitchResponse
 from sayso.control.protocol.payloads.run import RunCancelResponse
 from sayso.control.protocol.payloads.scalars import Maybe, Wire
@@ -59,6 +64,12 @@ class Session:
     ) -> UserInputResolveResponse:
         """Answers questions that are no permission."""
         return await self._client.answer(asked, answers)
+
+    async def decline(
+        self, asked: Envelope[UserInputRequested], *, reason: str | None = None
+    ) -> UserInputCancelResponse:
+        """Says that questions will not be answered, where they allow it."""
+        return await self._client.decline(asked, reason=reason)
 
     async def cancel(self, run_id: str, *, reason: str | None = None) -> RunCancelResponse:
         """Wishes a run to end."""
