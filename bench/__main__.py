@@ -9,18 +9,32 @@ from pathlib import Path
 
 from bench.measure import write_report
 
-ROWS = ("receipts", "hold", "validator", "hub", "gateway", "startup")
+ROWS = (
+    "receipts",
+    "hold",
+    "validator",
+    "hub",
+    "gateway",
+    "provider",
+    "loop",
+    "loop_conversation",
+    "tui",
+    "startup",
+)
+AGENT = ("provider", "loop", "loop_conversation", "tui", "startup")
+"""What `agent` stands for: a person's agent, without the house."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("rows", nargs="*", choices=[*ROWS, []], help=f"only these: {', '.join(ROWS)}")
+    named = f"only these: {', '.join(ROWS)}; agent: {', '.join(AGENT)}"
+    parser.add_argument("rows", nargs="*", choices=[*ROWS, "agent", []], help=named)
     parser.add_argument("--quick", action="store_true", help="fewer rounds: to see that it runs, not to quote")
     parser.add_argument("--plot", metavar="FILE", help="also draw product and floor as bars into FILE (png or svg)")
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write every sample into FILE")
     options = parser.parse_args()
     reports = []
-    for name in options.rows or ROWS:
+    for name in AGENT if options.rows == ["agent"] else options.rows or ROWS:
         reports += importlib.import_module(f"bench.{name}").measure(quick=options.quick)
         print()
     if options.json:

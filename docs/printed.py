@@ -24,6 +24,7 @@ from sayso.control.conformance.child import ChildLauncher
 from sayso.control.conformance.script import script
 from sayso.control.hub import machine as hub_session
 from sayso.control.loop import machine as loop_run
+from sayso.control.loop.line import machine as loop_line
 from sayso.control.protocol.codes import CODES
 from sayso.control.protocol.features import FEATURES
 from sayso.control.protocol.machine import calls, compactions, gates, handed, logins, runs, steers
@@ -51,6 +52,7 @@ MACHINES: tuple[tuple[str, Any, Mapping[Any, Any]], ...] = (
     ("Login flow", logins, logins.LOGIN_TABLE),
     ("Session at the hub", hub_session, hub_session.TABLE),
     ("Run in our own loop", loop_run, loop_run.TABLE),
+    ("Place in the line of our own loop's runs", loop_line, loop_line.TABLE),
     ("Run of the reference adapter", reference_run, reference_run.TABLE),
     ("Login flow of the reference adapter", reference_logins, reference_logins.TABLE),
     ("Inference (model provider)", inference, inference.TABLE),

@@ -15,6 +15,9 @@ the adapter to compare with.
         async for envelope in events:
             print(envelope.type)
 
+`OwnLoop` is our own agent: over any `Provider` (`open_wire` reaches a model by its address), with any `ToolSource`, and
+with the tools of a folder by `WorkspaceOpener`. `docs/embed-the-loop.md` tells how it is put together.
+
 A `Hub` adds several adapters and sessions, any number of subscriptions and replay; its end closes every session, as
 `close_sessions` does. A subscription that fell behind raises `OverflowError` with the cursor to go on at, one on an
 expired cursor `ReplayGapError`. A host that forwards requests validates them (`read_envelope`), hands them to
@@ -48,6 +51,7 @@ from sayso.control.adapters.gates import (
     verify_open,
     verify_submit,
 )
+from sayso.control.adapters.own_loop import OwnLoop
 from sayso.control.adapters.reference.adapter import MemoryAdapter
 from sayso.control.adapters.stream import RunStream
 from sayso.control.adapters.to_terminal import Answers, Policy, RunResult, denying, run_to_terminal
@@ -60,6 +64,25 @@ from sayso.control.hub.hub import Hub
 from sayso.control.hub.registry import Registry
 from sayso.control.hub.registry_loading import default_registry, load_registry
 from sayso.control.hub.serving import serve_request
+from sayso.control.loop.contract import (
+    OpensSource,
+    SourceTerms,
+    ToolAnswer,
+    ToolAsks,
+    ToolCall,
+    ToolDone,
+    ToolOutcome,
+    ToolSource,
+    ToolSpec,
+)
+from sayso.control.loop.permitting import Permitting, Preview
+from sayso.control.loop.saved import SavedConversations
+from sayso.control.provider.contract import Provider
+from sayso.control.provider.planner.provider import OfflinePlanner
+from sayso.control.provider.wires import Offering, open_wire
+from sayso.control.workspace.opener import WorkspaceOpener
+from sayso.core.clock import SystemClock
+from sayso.core.ids import SystemIds
 
 __all__ = (
     "RUN_CONTROLS",
@@ -77,8 +100,15 @@ __all__ = (
     "LocalClient",
     "MeetsParticipant",
     "MemoryAdapter",
+    "Offering",
+    "OfflinePlanner",
+    "OpensSource",
     "OverflowError",
+    "OwnLoop",
+    "Permitting",
     "Policy",
+    "Preview",
+    "Provider",
     "Registry",
     "Reopens",
     "Replay",
@@ -87,14 +117,27 @@ __all__ = (
     "Resumes",
     "RunResult",
     "RunStream",
+    "SavedConversations",
+    "SourceTerms",
     "Step",
     "SwitchesModels",
+    "SystemClock",
+    "SystemIds",
     "TellsSession",
+    "ToolAnswer",
+    "ToolAsks",
+    "ToolCall",
+    "ToolDone",
+    "ToolOutcome",
+    "ToolSource",
+    "ToolSpec",
+    "WorkspaceOpener",
     "default_registry",
     "denying",
     "differences",
     "load_registry",
     "normalised",
+    "open_wire",
     "read_case",
     "read_corpus",
     "run_to_terminal",

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.journeys.models import scripted_model
+
 ROOT = Path(__file__).resolve().parents[2]
 SAYSO = str(Path(sys.executable).with_name("sayso"))
 
@@ -56,4 +58,21 @@ def test_a_hub_is_embedded_with_public_names_alone(tmp_path: Path) -> None:
     first, second, listed = run.stdout.splitlines()
     assert [len(line.split(" ", 1)[1]) > 0 for line in (first, second)] == [True, True]
     assert listed.count("'idle'") == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.req("OAP-155", "OAP-206", "OAP-220")
+def test_the_loop_is_embedded_with_public_names_alone(tmp_path: Path) -> None:
+    """A model that is nothing but an address, a tool of the program's own, its question answered, and no home."""
+    script = str(ROOT / "docs/examples/embed_the_loop.py")
+    seen = {name: value for name, value in os.environ.items() if name in ("PYTHONPATH", "SAYSO_TEST_BREAK")}
+    with scripted_model("chat", "tool_turn", "--open") as model:
+        command = [sys.executable, script, model.base_url, model.name]
+        run = subprocess.run(command, capture_output=True, text=True, env={**seen, "HOME": str(tmp_path)}, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines()[:2] == [
+        "asked: The agent wants to read README.md.",
+        "read: Buy a new chain for the bicycle.",
+    ]
+    assert run.stdout.splitlines()[-1] == "ended: end_turn"
     assert list(tmp_path.iterdir()) == []

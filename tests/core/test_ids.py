@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 
 import pytest
@@ -16,6 +17,17 @@ def test_ids_are_distinct_and_of_one_shape(ids: Ids) -> None:
     made = [ids.new("b") for _ in range(500)]
     assert len(set(made)) == 500
     assert all(re.fullmatch(r"b_[a-z0-9]{26}", name) for name in made)
+
+
+def test_an_id_is_base32_of_128_bits() -> None:
+    """As others may read it, and every letter is in use."""
+    made = [SystemIds().new("b").removeprefix("b_") for _ in range(500)]
+    for name in made:
+        bits = base64.b32decode(f"{name.upper()}======")
+        assert len(bits) == 16
+        assert base64.b32encode(bits).decode().rstrip("=").lower() == name
+    assert set("".join(made)) == set("abcdefghijklmnopqrstuvwxyz234567")
+    assert {name[-1] for name in made} == set("aeimquy4")
 
 
 @pytest.mark.parametrize("ids", [SystemIds(), CountingIds()])

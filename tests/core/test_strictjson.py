@@ -66,6 +66,7 @@ def test_one_name_in_two_objects_is_no_duplicate() -> None:
         (b'{"a":-Infinity}', "not_finite", "line 1 column 7"),
         (b"1e400", "number_out_of_range", "line 1 column 1"),
         (b'{"a":\n  [-1E+400]}', "number_out_of_range", "line 2 column 4"),
+        (b'{"\\null":null,"null":"null","a":1e400}', "number_out_of_range", "line 1 column 33"),
         (b"[null,1" + b"0" * 400 + b".0]", "number_out_of_range", "line 1 column 7"),
         (b"[9223372036854775808]", "number_out_of_range", "line 1 column 2"),
         (b"-9223372036854775809", "number_out_of_range", "line 1 column 1"),

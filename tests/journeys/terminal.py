@@ -54,8 +54,8 @@ class Terminal:
 
 
 @contextmanager
-def at_terminal(arguments: Sequence[str]) -> Iterator[tuple[Terminal, subprocess.Popen[bytes]]]:
-    """Runs `sayso` with a controlling terminal; ended by its pid whatever happens."""
+def at_terminal(arguments: Sequence[str], **more: str) -> Iterator[tuple[Terminal, subprocess.Popen[bytes]]]:
+    """Runs `sayso` with a controlling terminal; ended by its pid whatever happens. `more` are variables it sees."""
     screen, line = pty.openpty()
 
     def take_terminal() -> None:
@@ -68,7 +68,7 @@ def at_terminal(arguments: Sequence[str]) -> Iterator[tuple[Terminal, subprocess
         stderr=line,
         start_new_session=True,
         preexec_fn=take_terminal,
-        env=environment(),
+        env=environment(**more),
     )
     os.close(line)
     try:

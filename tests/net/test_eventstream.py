@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from sayso.core.frames import SseEvent
+from sayso.core.frames import SseEvent, write_sse
 from sayso.core.refusal import Refused
 from sayso.net.eventstream import EventStream, read_events
 from sayso.net.listen import serving
@@ -120,20 +120,20 @@ async def test_a_source_that_is_held_back_is_closed_too() -> None:
 
 
 async def test_a_failing_source_fails_as_itself() -> None:
-    """Not wrapped in a group, and the head already sent is not sent again."""
+    """Not wrapped in a group, with no second head, and the answer does not end as if it were whole."""
 
     async def source() -> AsyncIterator[SseEvent]:
         yield EVENTS[0]
         raise ZeroDivisionError
 
-    sent: list[str] = []
+    sent: list[tuple[str, bool]] = []
 
     async def send(message: Message) -> None:
-        sent.append(message["type"])
+        sent.append((message["type"], message.get("more_body", True)))
 
     with pytest.raises(ZeroDivisionError):
         await EventStream(source())({}, _never, send)
-    assert sent == ["http.response.start", "http.response.body"]
+    assert sent == [("http.response.start", True), ("http.response.body", True)]
 
 
 async def test_a_quiet_stream_is_kept_open_by_comments() -> None:
@@ -154,3 +154,48 @@ async def test_a_quiet_stream_is_kept_open_by_comments() -> None:
         await EventStream(source(), keep_open=0.01)({}, _never, send)
     read = [event async for event in read_events(cut(b"".join(bodies), 5))]
     assert (bodies[:3], read) == ([b"", b":\n\n", b":\n\n"], [EVENTS[1]])
+
+
+async def test_what_comes_at_once_goes_out_at_once() -> None:
+    """One write for all that is there, the end with it; and nothing waits for what comes later."""
+    bodies: list[tuple[bytes, bool]] = []
+    first_sent = asyncio.Event()
+
+    async def source() -> AsyncIterator[SseEvent]:
+        yield EVENTS[0]
+        await first_sent.wait()
+        for event in EVENTS[1:3]:
+            yield event
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            bodies.append((message["body"], message["more_body"]))
+            first_sent.set()
+
+    await EventStream(source())({}, _never, send)
+    assert bodies == [(write_sse(EVENTS[0]), True), (b"".join(write_sse(event) for event in EVENTS[1:3]), False)]
+
+
+async def test_a_slow_reader_holds_the_source_back() -> None:
+    """Nothing gathers without a bound while one write waits for the reader."""
+    asked, left = 0, asyncio.Event()
+
+    async def source() -> AsyncIterator[SseEvent]:
+        nonlocal asked
+        for _ in range(1000):
+            asked += 1
+            yield SseEvent(b"x" * 1000)
+
+    async def receive() -> Message:
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            for _ in range(50):
+                await asyncio.sleep(0)
+            left.set()
+            await asyncio.Event().wait()
+
+    await EventStream(source())({}, receive, send)
+    assert asked <= 3 * 65

@@ -18,7 +18,7 @@ import anyio
 from sayso.apps.attestations import read_attestations
 from sayso.apps.governed_tools import GovernedTools
 from sayso.apps.home import Home
-from sayso.apps.keys import AGENT, LEDGER, PRINCIPAL, has_keys, status_key
+from sayso.apps.keys import AGENT, LEDGER, PRINCIPAL, has_keys, log_name, status_key
 from sayso.apps.settings import Settings
 from sayso.apps.watching import Watch, WatchingFetcher
 from sayso.control.grants import GrantConsent
@@ -44,7 +44,7 @@ from sayso.store.open import open_store
 from sayso.store.unit import Store
 from sayso.store.vault import Vault
 
-__all__ = ("House", "Wishes", "log_name", "open_house", "open_issued", "system_message")
+__all__ = ("House", "Wishes", "open_house", "open_issued", "system_message")
 
 SCHEDULING = "scheduling"
 
@@ -195,11 +195,6 @@ def open_issued(home: Home, vault: Vault, store: Store, ids: Ids) -> Issued:
 
 def _details_of(settings: Settings) -> GuestDetails | None:
     return None if settings.name is None else GuestDetails(name=settings.name, contact=settings.contact)
-
-
-def log_name(vault: Vault) -> str:
-    """The name of a home's receipt log: it is the checkpoints' origin too, so it holds the owner's thumbprint."""
-    return f"sayso/{vault.public(LEDGER).thumbprint}"
 
 
 def system_message(now: Callable[[], datetime], zone: ZoneInfo) -> str:

@@ -10,7 +10,7 @@ from sayso.core.refusal import Refused
 from sayso.proof.keys import PrivateKey
 from sayso.store.vault import Vault
 
-__all__ = ("AGENT", "LEDGER", "PRINCIPAL", "STATUS", "has_keys", "make_keys", "status_key")
+__all__ = ("AGENT", "LEDGER", "PRINCIPAL", "STATUS", "has_keys", "log_name", "make_keys", "status_key")
 
 PRINCIPAL, LEDGER, AGENT = "principal", "ledger", "agent"
 STATUS = "status"
@@ -20,6 +20,11 @@ _LOCKED = (PRINCIPAL, LEDGER)
 def has_keys(vault: Vault) -> bool:
     """Whether the home has all three."""
     return {PRINCIPAL, LEDGER, AGENT} <= set(vault.names())
+
+
+def log_name(vault: Vault) -> str:
+    """The name of a home's receipt log: it is the checkpoints' origin too, so it holds the owner's thumbprint."""
+    return f"sayso/{vault.public(LEDGER).thumbprint}"
 
 
 def make_keys(vault: Vault, passphrase: str | None) -> None:

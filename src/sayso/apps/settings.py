@@ -33,6 +33,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     taken back, and says so.
     `gateway_origin` is the public https origin that leads to the doors of `sayso up`; without it they answer on
     loopback alone.
+    `model` is the model of an agent whose command names none, as `<provider>/<model>`.
     `callback_url` is the public https address that leads to `sayso guest listen`; holds carry it to hosts, which tell
     there what becomes of them. Without it everything is learned by asking.
     """
@@ -43,6 +44,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     contact: ContactText | None = None
     keyapp_origin: Annotated[str, Meta(pattern=r"^https://[a-z0-9.-]+$")] | None = None
     gateway_origin: Annotated[str, Meta(pattern=r"^https://[a-z0-9.-]+$")] | None = None
+    model: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9.-]*/\S+$", max_length=300)] | None = None
     callback_url: Annotated[str, Meta(pattern=r"^https://[a-z0-9.-]+(/[!-~]*)?$", max_length=2048)] | None = None
 
 
@@ -79,5 +81,6 @@ _FORMS = {
     "contact": "one telephone number or one e-mail address, and nothing else",
     "gateway_origin": 'an https address in lower case without port or path, like "https://doors.example"',
     "keyapp_origin": 'an https address in lower case without port or path, like "https://keys.example"',
+    "model": 'a provider and its model, like "ollama/qwen3"',
     "callback_url": 'an https address in lower case without port, like "https://me.example/heard"',
 }

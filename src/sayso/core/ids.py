@@ -9,10 +9,11 @@ from typing import Protocol
 
 __all__ = ("CountingIds", "Ids", "SystemIds")
 
-_ID_BYTES = 16
-_BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
-_PAIRS = [first + second for first in _BASE32 for second in _BASE32]
-_SHIFTS = range(120, -1, -10)
+_ID_LETTERS = 26
+_BASE32 = b"abcdefghijklmnopqrstuvwxyz234567"
+_ANY = bytes(_BASE32[each & 31] for each in range(256))
+_LAST = bytes(_BASE32[each & 28] for each in range(256))
+"""From a random byte to a letter: five bits of it, and three where a letter is the last of 128 bits."""
 
 
 class Ids(Protocol):
@@ -35,9 +36,9 @@ class SystemIds:
     """Ids from the operating system's generator."""
 
     def new(self, prefix: str) -> str:
-        # RFC 4648's base32 without padding, two characters at a time: 128 bits and two zero bits are thirteen pairs.
-        bits = int.from_bytes(self.random(_ID_BYTES), "big") << 2
-        return f"{prefix}_{''.join([_PAIRS[bits >> shift & 1023] for shift in _SHIFTS])}"
+        # RFC 4648's base32 of 128 random bits without padding; a random byte for each letter is the shortest way to it.
+        found = self.random(_ID_LETTERS)
+        return f"{prefix}_{(found[:-1].translate(_ANY) + found[-1:].translate(_LAST)).decode()}"
 
     def token(self, size: int = 16) -> str:
         return base64.urlsafe_b64encode(self.random(size)).decode().rstrip("=")

@@ -64,8 +64,8 @@ def parse(data: bytes, *, depth: int = 64) -> JsonValue:
         raise Misuse(f"a depth of {depth} is more than the parser reads")
     value = parse_flat(data)
     # Two cheap bounds spare nearly every document the walk: there are no more levels than brackets, and a serialiser
-    # in C refuses integers beyond 2^53 and writes an infinity (1e400) as null.
-    if data.count(b"{") + data.count(b"[") > depth or _may_hold_wild_number(value):
+    # in C refuses integers beyond 2^53 and writes an infinity (1e400) as one null more than were read.
+    if data.count(b"{") + data.count(b"[") > depth or _may_hold_wild_number(value, data.count(b"null")):
         _walk(value, data, depth)
     return value
 
@@ -111,9 +111,10 @@ def encode(value: object) -> bytes:
         raise Misuse(f"a value cannot be written as JSON: {error}") from error
 
 
-def _may_hold_wild_number(value: JsonValue) -> bool:
+def _may_hold_wild_number(value: JsonValue, nulls: int) -> bool:
+    # Written again, a text holds every "null" it was read with, so an infinity cannot hide behind one that is gone.
     try:
-        return b"null" in orjson.dumps(value, option=orjson.OPT_STRICT_INTEGER)
+        return orjson.dumps(value, option=orjson.OPT_STRICT_INTEGER).count(b"null") != nulls
     except TypeError:
         return True
 

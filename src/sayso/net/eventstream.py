@@ -1,11 +1,13 @@
 """Server-sent events on both sides: an ASGI answer that streams them, a reader that takes them from bytes.
 
 Framing is `core.frames`' and counts bytes, never decoded lines. What the events are, what a reader missed and when a
-stream ends is the sender's. A slow reader holds `events` back here: a source that must not wait bounds its own queue.
+stream ends is the sender's. A slow reader holds `events` back here, some bytes later: a source that must not wait
+bounds its own queue.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable
 
 import anyio
@@ -23,12 +25,15 @@ _HEADERS = (
     (b"x-accel-buffering", b"no"),  # a proxy that gathers answers would hold events back
 )
 _LONGEST_EVENT = 16 * 1024 * 1024
+_HELD_BACK = 65_536
+"""Bytes that wait for a slow reader before the source waits too."""
 
 
 class EventStream:
     """An ASGI answer. It ends when `events` does, or when the client leaves; either way `events` is closed.
 
-    The head goes out at once. A comment every `keep_open` real seconds lets both sides notice a dead connection.
+    The head goes out at once, and so does an event; what comes while one is being written goes out together, since each
+    write costs more than an event. A comment every `keep_open` real seconds lets both sides notice a dead connection.
     """
 
     def __init__(
@@ -41,41 +46,64 @@ class EventStream:
         self._events = events
         self._headers = [*_HEADERS, *headers]
         self._keep_open = keep_open
-        self._turn = anyio.Lock()
+        self._waiting: list[bytes] = []
+        self._size = 0
+        self._is_over = False
+        self._failure: Exception | None = None
+        self._more, self._taken = asyncio.Event(), asyncio.Event()
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self._headers})
-        failure: Exception | None = None
         async with anyio.create_task_group() as group:
             group.start_soon(self._watch, receive, group.cancel_scope)
-            group.start_soon(self._comment, send)
+            group.start_soon(self._comment)
+            group.start_soon(self._pump)
             try:
-                await self._pump(send)
-            except Exception as error:  # noqa: BLE001 - headers are out: a source that breaks can only end the stream
-                failure = error
+                await self._deliver(send)
+            except Exception as error:  # noqa: BLE001 - a group would wrap the failure of whoever sends
+                self._failure = error
             group.cancel_scope.cancel()
-        if failure is not None:
-            raise failure
+        if self._failure is not None:
+            raise self._failure
 
-    async def _pump(self, send: Send) -> None:
+    async def _pump(self) -> None:
         try:
             async for event in self._events:
-                await self._send(send, write_sse(event))
+                self._put(write_sse(event))
+                while self._size > _HELD_BACK:
+                    self._taken.clear()
+                    await self._taken.wait()
+        except Exception as error:  # noqa: BLE001 - headers are out: a source that breaks can only end the stream
+            self._failure = error
         finally:
             if isinstance(self._events, AsyncGenerator):
                 with anyio.CancelScope(shield=True):
                     await self._events.aclose()
-        async with self._turn:
-            await send({"type": "http.response.body", "body": b""})
+        self._is_over = True
+        self._more.set()
 
-    async def _send(self, send: Send, data: bytes) -> None:
-        async with self._turn:
-            await send({"type": "http.response.body", "body": data, "more_body": True})
+    def _put(self, data: bytes) -> None:
+        self._waiting.append(data)
+        self._size += len(data)
+        self._more.set()
 
-    async def _comment(self, send: Send) -> None:
+    async def _deliver(self, send: Send) -> None:
+        is_last = False
+        while not is_last:
+            await self._more.wait()
+            self._more.clear()
+            data, is_last = b"".join(self._waiting), self._is_over
+            self._waiting.clear()
+            self._size = 0
+            self._taken.set()
+            is_whole = is_last and self._failure is None
+            if data or is_whole:
+                await send({"type": "http.response.body", "body": data, "more_body": not is_whole})
+
+    async def _comment(self) -> None:
         while True:
             await anyio.sleep(self._keep_open)
-            await self._send(send, _COMMENT)
+            self._put(_COMMENT)
 
     async def _watch(self, receive: Receive, scope: anyio.CancelScope) -> None:
         while (await receive())["type"] != "http.disconnect":

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -71,3 +76,44 @@ def test_a_name_of_ones_own_moves_no_cursor(tmp_path: Path) -> None:
     entry = '{"providers": {"local": {"base_url": "http://localhost:1", "display_name": "\\u001b[2Jx"}}}'
     (tmp_path / "providers.json").write_text(entry)
     assert "\x1b" not in sayso("providers", "--home", str(tmp_path)).out
+
+
+@contextmanager
+def model_server(wire: str, *more: str) -> Iterator[dict[str, str]]:
+    """A vendor of its own process: the variables that move a catalogued provider there."""
+    command = [sys.executable, "-m", "sayso.testing.vendor_servers", "--wire", wire, *more]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield json.loads(process.stdout.readline())["environ"]
+        finally:
+            process.terminate()
+
+
+@pytest.mark.req("OAP-144", "OAP-147", "OAP-213")
+def test_models_are_listed_as_they_were_last_told(tmp_path: Path) -> None:
+    """Asked for only with --refresh; then there without any network, with the one that is taken where none is named."""
+    (tmp_path / "settings.toml").write_text('resolve = {"models.dev" = "127.0.0.1:9"}\n')
+    home = ("--home", str(tmp_path))
+    before = sayso("providers", "models", "--provider", "anthropic", *home)
+    assert (before.code, before.out) == (0, "")
+    assert "--refresh" in before.err
+    with model_server("messages", "--model", "alpha", "--model", "be") as environ:
+        asked = sayso("providers", "models", "--provider", "anthropic", "--refresh", *home, **environ)
+    assert (asked.code, asked.err) == (0, "")
+    again = sayso("providers", "models", "--format", "json", *home, **environ)
+    found = [model for model in again.json["models"] if model["provider"] == "anthropic"]
+    assert [(model["model_ref"], model.get("is_default")) for model in found] == [
+        ("anthropic/alpha", None), ("anthropic/be", True)
+    ]  # fmt: skip
+    assert "anthropic/be     Be     200k     64k     vendor  chosen where none is named" in asked.out
+    gone = sayso("providers", "models", "--provider", "anthropic", "--refresh", *home, **environ)
+    assert (gone.code, "anthropic/be" in gone.out) == (1, True)
+    assert gone.err.startswith("anthropic: Anthropic could not be reached")
+
+
+@pytest.mark.req("OAP-213")
+def test_what_goes_with_models_alone_is_refused_elsewhere(tmp_path: Path) -> None:
+    """Called wrongly."""
+    assert sayso("providers", "--refresh", "--home", str(tmp_path)).code == 2
+    assert sayso("providers", "models", "--provider", "kimy", "--home", str(tmp_path)).code == 2

@@ -31,7 +31,7 @@ async def test_the_revision_moves_with_what_is_advertised() -> None:
     """And stays while nothing changes."""
     one, same, other = [await each.probe() for each in (loop("look"), loop("look"), loop("look", "book"))]
     assert (one.revision == same.revision, one.revision == other.revision) == (True, False)
-    assert [tool.name for tool in other.capabilities.tools or ()] == ["book", "look"]
+    assert [tool.name for tool in other.capabilities.tools or ()] == ["book", "look", "request_user_input"]
 
 
 @pytest.mark.req("OAP-018")

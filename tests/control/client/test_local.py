@@ -75,7 +75,8 @@ async def test_a_reader_that_joins_late_gets_what_comes(trace: Trace) -> None:
 async def test_refusals_arrive_with_their_codes(trace: Trace) -> None:
     """Whether they were answered with an envelope or raised."""
     async with open_house([[Hangs()]], record=trace.record) as house:
-        await house.client.submit(house.session_id, "go")
+        for _ in range(9):  # one at work, eight behind it
+            await house.client.submit(house.session_id, "go")
         calls: list[Any] = [
             house.client.submit(house.session_id, "more"),
             house.client.submit("other", "go"),

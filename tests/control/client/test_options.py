@@ -93,10 +93,10 @@ async def test_a_refusal_shows_its_code_and_details(trace: Trace) -> None:
     """And is of the house's own kind for another party's no, as every error here is of one of the two."""
     async with served(trace, []) as (house, address), Client(address.url) as client:
         with pytest.raises(ServerError) as refused:
-            await client.submit(house.session_id, "go", delivery="queue")
+            await client.submit(house.session_id, "go", delivery="btw")
     assert (refused.value.code, refused.value.details) == (
         "unsupported_feature",
-        {"feature": "session.message.delivery.queue"},
+        {"feature": "session.message.delivery.btw"},
     )
     assert issubclass(ServerError, PeerRefused)
     assert issubclass(DisconnectError, PeerUnreachable)

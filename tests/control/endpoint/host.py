@@ -37,6 +37,11 @@ class Host:
         self.end: StdioEnd | None = None
         self.ended = anyio.Event()
 
+    @property
+    def input_descriptor(self) -> int:
+        """Our end of what the endpoint reads."""
+        return self._to_endpoint
+
     def send(self, line: bytes | Line | Envelope[Any]) -> None:
         if isinstance(line, Envelope):
             line = write_envelope(line)

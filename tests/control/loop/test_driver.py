@@ -89,7 +89,7 @@ async def test_a_request_carries_the_system_message_the_tools_and_a_sound_histor
     roles = [message.role for message in request.messages]
     assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
     assert request.messages[0].content == "now: noon"
-    assert [tool.name for tool in request.tools or ()] == ["look"]
+    assert [tool.name for tool in request.tools or ()] == ["look", "request_user_input"]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from sayso.control.loop.session import LoopSession
 from sayso.control.protocol.envelope import Envelope
 from sayso.control.protocol.payloads.action import PermissionRequested, PermissionResolveRequest, ToolsListRequest
 from sayso.control.protocol.payloads.content import Message
-from sayso.control.protocol.payloads.interaction import UserInputCancelRequest
 from sayso.control.protocol.payloads.scalars import UNSET
 from sayso.core.clock import ManualClock
 from sayso.core.ids import CountingIds
@@ -54,24 +53,13 @@ async def ask(opened: LoopSession) -> Envelope[PermissionRequested]:
     raise AssertionError("nobody was asked")
 
 
-@pytest.mark.req("OAP-015")
-async def test_a_second_message_while_a_run_lives_is_refused() -> None:
-    """Queueing is not advertised, so busy `auto` is refused, and nothing is queued in secret."""
-    async with session([[Hangs()]]) as opened:
-        await opened.submit(submit_request(IDS, "s1", "go", "auto"))
-        with pytest.raises(Refused) as refused:
-            await opened.submit(submit_request(IDS, "s1", "more", "auto"))
-    assert code(refused) == ("run_active", None)
-
-
 @pytest.mark.req("OAP-015", "OAP-016")
-@pytest.mark.parametrize("delivery", ["queue", "steer", "btw"])
-async def test_a_delivery_that_is_not_offered_is_refused_by_name(delivery: str) -> None:
+async def test_a_delivery_that_is_not_offered_is_refused_by_name() -> None:
     """Never silently another one."""
     async with session([]) as opened:
         with pytest.raises(Refused) as refused:
-            await opened.submit(submit_request(IDS, "s1", "go", delivery))
-    details = {"feature": f"session.message.delivery.{delivery}", "reason": "unadvertised"}
+            await opened.submit(submit_request(IDS, "s1", "go", "btw"))
+    details = {"feature": "session.message.delivery.btw", "reason": "unadvertised"}
     assert (refused.value.refusal.code, refused.value.refusal.details) == ("unsupported_feature", details)
 
 
@@ -133,17 +121,6 @@ async def test_a_second_answer_is_refused() -> None:
     assert code(refused) == ("resolution_rejected", "unknown_interaction")
 
 
-@pytest.mark.req("OAP-004")
-async def test_a_user_input_answer_is_refused_by_name() -> None:
-    """This loop asks for permissions only; the two kinds never stand in for one another."""
-    scope = {"session_id": "s1", "run_id": "r1", "requested_by": "agent", "responded_by": "user"}
-    payload = UserInputCancelRequest(interaction_id="i1", **scope)
-    async with session([]) as opened:
-        with pytest.raises(Refused) as refused:
-            await opened.resolve(Envelope(type="user.input.cancel.request", id="u1", payload=payload))
-    assert refused.value.refusal.details["feature"] == "user_input"
-
-
 @pytest.mark.req("OAP-019")
 async def test_the_state_lists_the_run_and_the_question_that_waits() -> None:
     """What a client arms a prompt by (B11)."""
@@ -179,5 +156,8 @@ async def test_the_tools_of_a_session_are_those_it_advertises() -> None:
     """Each under its source and with its owner."""
     async with session([]) as opened:
         listed = await opened.tools(ToolsListRequest(session_id="s1"))
-    assert [(tool.name, tool.source, tool.execution_owner) for tool in listed.tools] == [("book", "scripted", "agent")]
+    assert [(tool.name, tool.source, tool.execution_owner) for tool in listed.tools] == [
+        ("book", "scripted", "agent"),
+        ("request_user_input", "sayso", "agent"),
+    ]
     assert listed.sources is not UNSET

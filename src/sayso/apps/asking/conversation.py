@@ -15,6 +15,7 @@ import msgspec
 
 from sayso.apps.asking.answering import answer_question
 from sayso.apps.asking.person import Person
+from sayso.apps.prompting.person import question_text, read_answer
 from sayso.control.client.agent import AgentClient
 from sayso.control.protocol.consent import read_consent_question
 from sayso.control.protocol.envelope import Envelope
@@ -25,6 +26,7 @@ from sayso.control.protocol.payloads.action import (
     PermissionRequested,
 )
 from sayso.control.protocol.payloads.content import Message, TextPart
+from sayso.control.protocol.payloads.interaction import UserAnswer, UserInputRequested
 from sayso.control.protocol.payloads.run import RunCancelled, RunCompleted, RunFailed
 from sayso.control.protocol.payloads.scalars import UNSET, Wire
 from sayso.core.refusal import PeerRefused, PeerUnreachable
@@ -117,6 +119,8 @@ class Conversation:
                 self._telling.called(step)
             elif isinstance(event.payload, PermissionRequested):
                 await self._answer(cast(Envelope[PermissionRequested], event))
+            elif isinstance(event.payload, UserInputRequested):
+                await self._reply(cast(Envelope[UserInputRequested], event))
             elif (ending := _ending(event.payload, steps)) is not None:
                 self._run = None
                 return ending
@@ -155,6 +159,28 @@ class Conversation:
             return
         said = await answer_question(question.kind, question.document_bytes, self._key_app, self._person, self._telling)
         await self._client.resolve(event, granted=said.granted, signed=said.document, reason=said.reason)
+
+    async def _reply(self, event: Envelope[UserInputRequested]) -> None:
+        """The person's answers; a question that nobody answers is declined, or ends the run where it cannot be."""
+        answers = await self._replies(event.payload)
+        with contextlib.suppress(PeerRefused):
+            if answers:
+                await self._client.answer(event, answers)
+            elif event.payload.allow_cancel is True:
+                await self._client.decline(event)
+            else:
+                await self._client.cancel(self._session_id, event.payload.run_id, reason="nobody answered")
+
+    async def _replies(self, asked: UserInputRequested) -> list[UserAnswer]:
+        answers = []
+        for question in asked.questions:
+            said = await self._person.reply(question_text(question))
+            answer = None if said is None else read_answer(question, said)
+            if answer is not None:
+                answers.append(answer)
+            elif question.required is not False:
+                return []
+        return answers
 
 
 def _ending(payload: Wire, steps: Sequence[Step]) -> Ending | None:

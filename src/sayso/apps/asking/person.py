@@ -13,7 +13,7 @@ from typing import Protocol, TextIO
 import anyio.to_thread
 
 from sayso.apps.asking.keyboard import Keyboard
-from sayso.apps.asking.plain_text import plain
+from sayso.apps.asking.plain_text import plain, plain_lines
 from sayso.core.refusal import Refused
 from sayso.governance.consent import Mode
 from sayso.scheduling.keyapp.app import Shown
@@ -119,7 +119,7 @@ class TypingPerson:
         if not self._keyboard.is_persons:
             return None
         self._keyboard.forget()
-        self._out.write(f"\n{plain(question)}\n")
+        self._out.write(f"\n{plain_lines(question)}\n")
         return (await self._ask("> ")).strip() or None
 
     async def _ask(self, prompt: str) -> str:

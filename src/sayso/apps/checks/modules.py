@@ -19,7 +19,7 @@ PUBLIC: dict[str, str] = {
     "adapters": "writing an adapter, driving one without a hub, a hub in this process",
     "client": "driving a hub over HTTP and server-sent events",
     "protocol": "envelopes as typed values: their reader, their writer, every payload",
-    "sdk": "an agent as a child process over stdio",
+    "sdk": "models and an agent as a child process over stdio, with and without await",
     "validation": "judging traces",
 }
 INTERNAL = frozenset(

@@ -33,8 +33,11 @@ __all__ = ("ask",)
 @world_option
 @click.option("--yes", is_flag=True, help="Answer yes beforehand. What is signed then says that nobody was asked.")
 @click.option("--limits-only", is_flag=True, help="Sign the limits only, where the host allows it, not each offer.")
+@click.option("--model", metavar="PROVIDER/MODEL", help="Which model; else the first provider you are signed in to.")
 @json_option
-def ask(text: tuple[str, ...], home: Path, world: bool, yes: bool, limits_only: bool, as_json: bool) -> int:
+def ask(
+    text: tuple[str, ...], home: Path, world: bool, yes: bool, limits_only: bool, model: str | None, as_json: bool
+) -> int:
     """Book, move, cancel or look up appointments in your own words.
 
     You are shown the exact text of what would be signed; Enter is no. Ends with 0 when it was done or answered, 1 when
@@ -55,8 +58,10 @@ def ask(text: tuple[str, ...], home: Path, world: bool, yes: bool, limits_only: 
     async def run() -> tuple[Ending, int]:
         async with (
             open_place(home, is_world=world, wishes=wishes, told=out) as house,
-            open_agent(house.home, AgentWishes(is_offline=world), house=house) as agent,
+            open_agent(house.home, AgentWishes(model=model, is_offline=world), house=house) as agent,
         ):
+            if agent.notice is not None:
+                out.write(f"{agent.notice}\n")
             ending = await converse(agent, house, words, person_at(house, out, yes=yes), TerminalTelling(out))
             return ending, (await house.ledger.standing()).records
 

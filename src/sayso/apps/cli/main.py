@@ -35,7 +35,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "providers": ("sayso.apps.cli.providers:providers", "Which model providers there are."),
     "receipts": ("sayso.apps.cli.receipts:receipts", "What was agreed, and the proof of it."),
     "restore": ("sayso.apps.cli.backup:restore", "Make a home of a backup."),
+    "run": ("sayso.apps.cli.run:run", "Have an agent do something in a folder, over any model."),
     "serve": ("sayso.apps.cli.serve:serve", "Serve agents over the Open Agent Protocol: HTTP or stdio."),
+    "tui": ("sayso.apps.cli.tui:tui", "Talk to an agent in the terminal; `sayso` alone does the same."),
     "up": ("sayso.apps.cli.up:up", "Run everything: hub, doors for outside agents, console."),
     "validate": ("sayso.apps.cli.validate:validate", "Judge recorded traces (Open Agent Protocol), offline."),
     "world": ("sayso.apps.cli.world:world", "The sample world: hosts on loopback with their own clock."),
@@ -50,6 +52,11 @@ def run() -> NoReturn:
         sys.stdout.write(f"sayso {__version__}\n")
         raise SystemExit(DONE)
     _open_standard_error()
+    if not sys.argv[1:]:
+        # Its first frame is drawn before anything slow is imported, so the option parser is not asked.
+        from sayso.apps.tui.launch import launch
+
+        raise SystemExit(launch())
     try:
         code = _run_group()
     except KeyboardInterrupt:

@@ -29,22 +29,41 @@ format_option = click.option(
 )
 
 
-@click.command(epilog="Exit codes: 0 done, 2 called wrongly (no such provider), 3 providers.json cannot be used.")
-@click.argument("id_", metavar="[ID]", required=False)
+@click.command(
+    epilog="Exit codes: 0 done, 1 a vendor did not tell its models, 2 called wrongly (no such provider), "
+    "3 providers.json cannot be used."
+)
+@click.argument("id_", metavar="[ID|models]", required=False)
 @format_option
+@click.option("--provider", metavar="ID", help="With `models`: those of this provider alone.")
+@click.option(
+    "--refresh", is_flag=True, help="With `models`: ask the vendors you have credentials for, and models.dev."
+)
 @home_option
 @version_option
-def providers(id_: str | None, form: str, home: Path) -> int:
-    """List the model providers there are, or what is known of one.
+def providers(id_: str | None, form: str, provider: str | None, refresh: bool, home: Path) -> int:
+    """List the model providers there are, what is known of one, or their models.
 
-    Those of the catalog first, then your own out of providers.json in your home. `zai-cn` names no provider but the
-    presets of Z.AI's China Coding Plan. No credential is read, and no network is used.
+    Those of the catalog first, then your own out of providers.json in your home. `models` lists models as they were
+    last told; with --refresh they are asked for now. `zai-cn` names no provider but the presets of Z.AI's China Coding
+    Plan. Without --refresh no network is used, and without `models` no credential is read.
 
     \b
       sayso providers
       sayso providers kimi
+      sayso providers models --provider kimi --refresh
       sayso providers zai-cn --format json
     """
+    if id_ == "models":
+        from sayso.apps.cli.provider_models import print_models
+
+        return print_models(home, provider, form, refresh=refresh)
+    if provider is not None or refresh:
+        raise click.UsageError("--provider and --refresh go with: sayso providers models")
+    return _print_providers(id_, form, home)
+
+
+def _print_providers(id_: str | None, form: str, home: Path) -> int:
     from sayso.control.provider.catalog.providers import Providers, open_providers
     from sayso.control.provider.catalog.reading import read_catalog
     from sayso.core.refusal import Refused

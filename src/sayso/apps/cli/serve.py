@@ -1,35 +1,33 @@
-"""`sayso serve` and its other name `sayso hub`: the hub over HTTP or our own pipes, or one adapter as an endpoint."""
+"""`sayso serve` and its other name `sayso hub`: the hub over HTTP or our own pipes, and the roles of an endpoint."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sayso.apps.cli.main import DONE, REFUSED
+from sayso.apps.cli.main import DONE
 from sayso.apps.cli.options import home_option, world_option
+from sayso.apps.cli.serve_running import own_output, pipes, read_address, serve_to_end, told, verify_pipes
 
 if TYPE_CHECKING:
     import anyio
 
     from sayso.apps.offering import Served, Wanted
-    from sayso.control.hub.bindings.stdio import StdioEnd
     from sayso.control.hub.hub import Hub
-    from sayso.net.ownpipes import LineInput, LineOutput
 
 __all__ = ("serve",)
 
 _ADDRESS = "127.0.0.1:6270"
+_PROVIDER_ADDRESS = "127.0.0.1:8080"
 _HISTORY = "sessions.jsonl"
 _ROLES = ("agent", "agent,provider", "provider")
-_INPUT, _OUTPUT, _ERRORS = 0, 1, 2
 
 
 @click.command()
-@click.argument("role", required=False, metavar="[agent]")
+@click.argument("role", required=False, metavar="[agent|provider|agent,provider]")
 @home_option
 @world_option
 @click.option(
@@ -38,8 +36,10 @@ _INPUT, _OUTPUT, _ERRORS = 0, 1, 2
     metavar="FILE",
     help="The registry document: adapters, and tool sources that may be attached.",
 )
-@click.option("--addr", metavar="HOST:PORT", help=f"Where to listen; {_ADDRESS} unless given. Port 0 takes any.")
+@click.option("--addr", metavar="HOST:PORT", help=f"Where the hub listens; {_ADDRESS} unless given. Port 0 takes any.")
 @click.option("--stdio", is_flag=True, help="Speak over standard input and output instead.")
+@click.option("--http", metavar="HOST:PORT", help=f"For `provider`: listen on loopback, such as {_PROVIDER_ADDRESS}.")
+@click.option("--specimens", is_flag=True, help="For `provider`: print one sample of each envelope it sends, and end.")
 @click.option("--backend", metavar="NAME", help="For `agent`: which adapter; the built-in loop `sayso` unless given.")
 @click.option(
     "--session-history",
@@ -54,14 +54,17 @@ def serve(
     config: Path | None,
     addr: str | None,
     stdio: bool,
+    http: str | None,
+    specimens: bool,
     backend: str | None,
     session_history: Path | None,
 ) -> int:
-    """Serve agents over the Open Agent Protocol.
+    """Serve agents and models over the Open Agent Protocol.
 
     `sayso serve` is the hub: many sessions, over HTTP on loopback or, with --stdio, for the program that started it.
     Without --config it serves the reference adapter `memory` alone. `sayso serve agent` is one adapter that speaks the
-    protocol's own lines on standard input and output.
+    protocol's own lines on standard input and output, `sayso serve provider` your model providers, and
+    `sayso serve agent,provider` both on one pipe.
 
     There is no authentication: whoever can reach it can talk to the agent, and can book nothing, because a booking
     needs a document signed with your key. Ends with Ctrl-C, SIGTERM, or the end of input.
@@ -70,55 +73,61 @@ def serve(
     from sayso.apps.offering import Wanted
 
     log_to_stderr()
-    if role is None:
-        if backend is not None:
-            raise click.UsageError("--backend belongs to `sayso serve agent`; a hub takes adapters from --config")
+    named = None if role is None else ",".join(sorted(role.split(",")))
+    given = {"--addr": addr, "--http": http, "--specimens": specimens, "--backend": backend, "--config": config,
+             "--session-history": session_history}  # fmt: skip
+    _verify_options(named, role, {option for option, value in given.items() if value})
+    if named is None:
         wanted = Wanted(home=home, is_world=world, config=config)
-        history = session_history or home / _HISTORY
-        if stdio:
-            if addr is not None:
-                raise click.UsageError("--stdio and --addr are two transports; choose one")
-            _verify_pipes()
-            return _run(_hub_over_stdio, wanted, history)
-        address = read_address(addr or _ADDRESS)
-        return _run(_hub_over_http, wanted, history, address)
-    _verify_role(role)
-    if addr is not None or session_history is not None:
-        raise click.UsageError(
-            "`sayso serve agent` speaks on standard input and output: no --addr, no --session-history"
-        )
+        return _serve_hub(wanted, addr, session_history or home / _HISTORY, stdio=stdio)
+    if named == "provider":
+        return _serve_provider(home, http, world=world, stdio=stdio, specimens=specimens)
+    from sayso.apps.cli.serve_endpoint import serve_agent, serve_both
+
     wanted = Wanted(home=home, is_world=world, config=config, backend=_verified_backend(backend or "sayso"))
-    _verify_pipes()
-    return _run(_endpoint, wanted)
+    return serve_agent(wanted) if named == "agent" else serve_both(wanted)
 
 
-def read_address(addr: str) -> tuple[str, int]:
-    """`HOST:PORT`, an IPv6 host in brackets. Raises a usage error that says which part is wrong."""
-    host, colon, port = addr.rpartition(":")
-    if not colon or not host:
-        raise click.UsageError(f"--addr {addr}: write it as HOST:PORT, for example {_ADDRESS}")
-    if ":" in host and not (host.startswith("[") and host.endswith("]")):
-        raise click.UsageError(f"--addr {addr}: an IPv6 address stands in brackets, [::1]:6270")
-    if not port.isascii() or not port.isdigit() or int(port) > 65_535:
-        raise click.UsageError(f"--addr {addr}: {port!r} is no port")
-    return host.strip("[]"), int(port)
-
-
-def _verify_pipes() -> None:
-    """A number that was closed would be taken by the next file that is opened here, and then read as the host."""
-    from sayso.core.refusal import Refused
-
-    if sys.stdin is None or sys.stdout is None:
-        raise Refused.because("cannot_start", "standard input or output is closed, and a host speaks on both")
-
-
-def _verify_role(role: str) -> None:
-    from sayso.core.refusal import Refused
-
-    if role not in _ROLES:
+def _verify_options(named: str | None, role: str | None, given: set[str]) -> None:
+    """Each role's options; the rest are a usage error that says whose they are."""
+    if named is None:
+        if given & {"--backend"}:
+            raise click.UsageError("--backend belongs to `sayso serve agent`; a hub takes adapters from --config")
+        if found := given & {"--http", "--specimens"}:
+            raise click.UsageError(f"{min(found)} belongs to `sayso serve provider`; the hub listens at --addr")
+        return
+    if named not in _ROLES:
         raise click.UsageError(f"no role is called {role}; the roles are {', '.join(_ROLES)}")
-    if role != "agent":
-        raise Refused.because("unavailable", f"the role {role} is not in this build", help="`sayso serve agent` is.")
+    if found := given & {"--addr", "--session-history"}:
+        raise click.UsageError(f"{min(found)} is the hub's: `sayso serve {named}` has no --addr, no --session-history")
+    if named == "provider":
+        if found := given & {"--backend", "--config"}:
+            raise click.UsageError(
+                f"{min(found)} is an agent's: a provider service serves what `sayso providers` lists"
+            )
+    elif found := given & {"--http", "--specimens"}:
+        raise click.UsageError(f"{min(found)} belongs to `sayso serve provider`; {named} speaks on its pipes")
+
+
+def _serve_hub(wanted: Wanted, addr: str | None, history: Path, *, stdio: bool) -> int:
+    if stdio:
+        if addr is not None:
+            raise click.UsageError("--stdio and --addr are two transports; choose one")
+        verify_pipes()
+        return serve_to_end(_hub_over_stdio, wanted, history)
+    return serve_to_end(_hub_over_http, wanted, history, read_address("--addr", addr or _ADDRESS, _ADDRESS))
+
+
+def _serve_provider(home: Path, http: str | None, *, world: bool, stdio: bool, specimens: bool) -> int:
+    from sayso.apps.cli.serve_endpoint import serve_provider_http, serve_provider_stdio, serve_specimens
+
+    if (http is not None) + stdio + specimens > 1:
+        raise click.UsageError("--stdio, --http and --specimens are three things; choose one")
+    if specimens:
+        return serve_specimens(home, world=world)
+    if http is None:
+        return serve_provider_stdio(home, world=world)
+    return serve_provider_http(home, world=world, address=read_address("--http", http, _PROVIDER_ADDRESS))
 
 
 def _verified_backend(backend: str) -> str:
@@ -132,25 +141,6 @@ def _verified_backend(backend: str) -> str:
             "unavailable", f"the backend {backend} is not in this build", help="Here are memory and sayso."
         )
     return backend
-
-
-def _run(serving: Callable[..., Awaitable[int]], *arguments: object) -> int:
-    """Runs to the end of the work or the first signal, which ends it in order."""
-    import importlib.util
-
-    import anyio
-
-    async def main() -> int:
-        import asyncio
-        import signal
-
-        stop = anyio.Event()
-        loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(each, stop.set)
-        return await serving(stop, *arguments)
-
-    return anyio.run(main, backend_options={"use_uvloop": importlib.util.find_spec("uvloop") is not None})
 
 
 async def _hub_over_http(stop: anyio.Event, wanted: Wanted, history: Path, address: tuple[str, int]) -> int:
@@ -179,26 +169,13 @@ async def _hub_over_stdio(stop: anyio.Event, wanted: Wanted, history: Path) -> i
     from sayso.apps.offering import open_offer
     from sayso.control.hub.bindings.stdio import Bounds, HubOverStdio
 
-    output_descriptor, bounds = _own_output(), Bounds()
+    output_descriptor, bounds = own_output(), Bounds()
     async with open_offer(wanted) as offer, _hub(offer, history) as hub:
-        lines, output = _pipes(output_descriptor, bounds.frame, bounds.queued_lines)
+        lines, output = pipes(output_descriptor, bounds.frame, bounds.queued_lines)
         names = ", ".join(name for name, _ in offer.registry)
         click.echo(f"hub over stdio: {names}", err=True)
         end = await HubOverStdio(hub, lines, output, bounds).serve(stop)
-    return _told(end)
-
-
-async def _endpoint(stop: anyio.Event, wanted: Wanted) -> int:
-    from sayso.apps.offering import open_offer
-    from sayso.control.endpoint.endpoint import EndpointBounds, EndpointOverStdio
-    from sayso.control.hub.hub import Hub
-
-    output_descriptor, bounds = _own_output(), EndpointBounds()
-    async with open_offer(wanted) as offer, Hub(offer.registry, clock=offer.clock, ids=offer.ids) as hub:
-        lines, output = _pipes(output_descriptor, bounds.line, bounds.queued_lines)
-        endpoint = EndpointOverStdio(hub, str(wanted.backend), lines, output, ids=offer.ids, bounds=bounds)
-        end = await endpoint.serve(stop)
-    return _told(end)
+    return told(end)
 
 
 def _hub(offer: Served, history: Path) -> Hub:
@@ -207,25 +184,3 @@ def _hub(offer: Served, history: Path) -> Hub:
 
     kept = HistoryFile(history, issuer=offer.ids.new("hub"))
     return Hub(offer.registry, clock=offer.clock, ids=offer.ids, history=kept)
-
-
-def _own_output() -> int:
-    """Standard output for the protocol alone: what anything else prints goes to standard error from now on."""
-    import os
-
-    ours = os.dup(_OUTPUT)
-    os.dup2(_ERRORS, _OUTPUT)
-    return ours
-
-
-def _pipes(output_descriptor: int, line_limit: int, queued_lines: int) -> tuple[LineInput, LineOutput]:
-    from sayso.net.ownpipes import LineInput, LineOutput
-
-    return LineInput(_INPUT, line_limit), LineOutput(output_descriptor, queued_lines)
-
-
-def _told(end: StdioEnd) -> int:
-    if end.is_clean:
-        return DONE
-    click.echo(f"{end.ending.value}: {end.message}", err=True)
-    return REFUSED

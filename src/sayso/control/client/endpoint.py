@@ -55,8 +55,9 @@ class EndpointClient(SessionClient):
         budget: float = BUDGET,
     ) -> None:
         super().__init__(ids or SystemIds(), participant)
-        self._pipe = EndpointPipe(program, ids=self._ids, record=record, budget=budget)
+        self.pipe = self._pipe = EndpointPipe(program, ids=self._ids, record=record, budget=budget)
         self._is_strict = strict_resume
+        self.participant = participant
 
     async def __aenter__(self) -> Self:
         await self._pipe.__aenter__()

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import anyio
 import msgspec
@@ -38,7 +38,7 @@ from sayso.core.refusal import PeerUnreachable, Refusal, Refused
 from sayso.core.strictjson import encode
 from sayso.net.child import Child, Program, start
 
-__all__ = ("BUDGET", "KEPT", "RUNS", "EndpointPipe", "ReplayAnswer", "RunEvents")
+__all__ = ("BUDGET", "KEPT", "RUNS", "EndpointPipe", "OtherHalf", "ReplayAnswer", "RunEvents")
 
 BUDGET = 60.0
 """Seconds an endpoint has to answer one request."""
@@ -112,6 +112,22 @@ class RunEvents:
         self.more = anyio.Event()
 
 
+class OtherHalf(Protocol):
+    """Whoever takes what another profile sends over the same pipe (OAP-137)."""
+
+    def take(self, value: Mapping[str, object]) -> bool:
+        """One envelope of its profile, parsed; whether it is sound."""
+        ...
+
+    def refused(self, envelope: Envelope[Wire]) -> None:
+        """An `error.response` that answers nothing of this profile."""
+        ...
+
+    def fail(self, failure: Exception) -> None:
+        """The pipe is over."""
+        ...
+
+
 class EndpointPipe:
     """One endpoint. Use as `async with`: its end is the end of the child, within its patience."""
 
@@ -134,6 +150,12 @@ class EndpointPipe:
         self._runs: dict[str, RunEvents] = {}
         self._has_forgotten = False
         self._failure: Exception | None = None
+        self.halves: dict[str, OtherHalf] = {}
+        """By profile."""
+        self.listeners: list[Callable[[Envelope[Wire]], None]] = []
+        """Called with each event that belongs to no run."""
+        self.endings: list[Callable[[], None]] = []
+        """Called once the endpoint is over; `verify_open` then tells why."""
 
     async def __aenter__(self) -> Self:
         self._child = await start(self._program)
@@ -209,6 +231,13 @@ class EndpointPipe:
             raise PeerUnreachable(self.peer, f"it gave no answer within {self._budget:g} s")
         return waiting.answer
 
+    async def send(self, line: bytes) -> None:
+        """One line of another profile. Raises what ended this endpoint."""
+        self.verify_open()
+        if self._child is None:
+            raise PeerUnreachable(self.peer, "it was not started")
+        await self._child.write_line(line)
+
     # --- what comes in ---
 
     async def _read(self, child: Child) -> None:
@@ -227,6 +256,11 @@ class EndpointPipe:
         if isinstance(read, ControlLine):
             self._take_control(read)
             return
+        half = self.halves.get(str(read.value.get("profile")))
+        if half is not None:
+            if not half.take(read.value):
+                raise self.violation("an envelope of the other profile does not have its shape")
+            return
         envelope = convert_envelope(read.value)
         self._record(envelope)
         if envelope.in_reply_to is not UNSET:
@@ -235,6 +269,9 @@ class EndpointPipe:
             run = self.run(envelope.run_id)
             if not run.add(envelope, envelope.sequence):
                 raise self.violation(f"event {envelope.sequence} came right after event {run.last}")
+        else:
+            for listener in self.listeners:
+                listener(envelope)
 
     def _take_control(self, frame: ControlLine) -> None:
         try:
@@ -256,6 +293,9 @@ class EndpointPipe:
 
     def _answer(self, name: str, answer: Envelope[Wire] | ReplayAnswer) -> None:
         waiting = self._waiting.get(name)
+        if waiting is None and isinstance(answer, Envelope):
+            for half in self.halves.values():
+                half.refused(answer)
         if waiting is None or waiting.answer is not None:
             return  # it came too late, and whoever asked was told so
         waiting.answer = answer
@@ -267,3 +307,7 @@ class EndpointPipe:
             waiting.done.set()
         for run in self._runs.values():
             run.wake()
+        for half in self.halves.values():
+            half.fail(failure)
+        for ending in self.endings:
+            ending()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -17,7 +17,7 @@ from sayso.control.protocol.payloads.run import RunCancelled, RunCompleted, RunF
 from sayso.control.protocol.payloads.scalars import Maybe, Wire
 from sayso.core.refusal import PeerRefused, PeerUnreachable
 
-__all__ = ("Answered", "RunOutcome", "run_to_terminal")
+__all__ = ("Answered", "RunOutcome", "outcome_of", "run_to_terminal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,15 @@ async def run_to_terminal(
             elif isinstance(payload, (RunCompleted, RunFailed, RunCancelled)):
                 return _outcome(payload, calls)
     raise PeerUnreachable("the hub", "the run's events ended before the run")
+
+
+def outcome_of(events: Sequence[Envelope[Wire]], peer: str) -> RunOutcome:
+    """What became of a run whose events these are, all of them. Raises `PeerUnreachable` without a terminal."""
+    calls = sum(isinstance(envelope.payload, ActionCallRequested) for envelope in events)
+    for envelope in reversed(events):
+        if isinstance(envelope.payload, (RunCompleted, RunFailed, RunCancelled)):
+            return _outcome(envelope.payload, calls)
+    raise PeerUnreachable(peer, "the run's events ended before the run")
 
 
 async def _resolve(client: SessionClient, asked: Envelope[PermissionRequested], given: Answered) -> None:

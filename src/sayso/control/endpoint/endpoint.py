@@ -9,26 +9,33 @@ afterwards.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
-import anyio.lowlevel
 import msgspec
 import structlog
 from anyio.abc import TaskGroup
 
 from sayso.control.adapters.contract import MeetsParticipant
 from sayso.control.adapters.gates import verify_feature
-from sayso.control.endpoint.lines import ControlLine, EnvelopeLine, ReplayError, read_line, read_replay
+from sayso.control.endpoint.connection import USUAL, Connection, EndpointBounds
+from sayso.control.endpoint.lines import ControlLine, EnvelopeLine, ReplayError, read_replay
 from sayso.control.endpoint.logins import Logins
+from sayso.control.endpoint.providers import ProviderLines
 from sayso.control.endpoint.stream import SessionStream
 from sayso.control.hub.answers import answer, refuse_query
-from sayso.control.hub.bindings.stdio import StdioEnd, StdioEnding
+from sayso.control.hub.bindings.stdio import StdioEnd
 from sayso.control.hub.hub import Hub
 from sayso.control.hub.serving import serve_request
 from sayso.control.protocol.codes import CODES, protocol_error
-from sayso.control.protocol.envelope import AGENT_PROFILE, VERSION, Envelope, convert_envelope, write_envelope
+from sayso.control.protocol.envelope import (
+    AGENT_PROFILE,
+    PROVIDER_PROFILE,
+    VERSION,
+    Envelope,
+    convert_envelope,
+    write_envelope,
+)
 from sayso.control.protocol.payloads.action import ToolsListResponse
 from sayso.control.protocol.payloads.auth import AuthLoginStartResponse
 from sayso.control.protocol.payloads.capabilities import InitializeRequest, InitializeResponse
@@ -46,21 +53,12 @@ _log = structlog.get_logger(__name__)
 Serve = Callable[[Envelope[Any]], Awaitable[Envelope[Wire]]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndpointBounds:
-    """A line's bytes either way; how many requests are served at once, and lines wait to leave; seconds for each step
-    of the end, and seconds in which a host that takes nothing at all is taken as gone.
+class EndpointOverStdio(Connection):
+    """One connection. `serve` runs it to its end; the hub, whose adapter `name` this is, is entered by the caller.
+
+    With `providers` the provider profile is served on the same pipe: each line goes to the half its `profile` names,
+    and the halves share nothing but the pipe and its end (OAP-137).
     """
-
-    line: int = 16 * 1024 * 1024
-    requests: int = 64
-    queued_lines: int = 256
-    stage: float = 5.0
-    stall: float = 120.0
-
-
-class EndpointOverStdio:
-    """One connection. `serve` runs it to its end; the hub, whose adapter `name` this is, is entered by the caller."""
 
     def __init__(
         self,
@@ -70,21 +68,16 @@ class EndpointOverStdio:
         output: LineOutput,
         *,
         ids: Ids,
-        bounds: EndpointBounds = EndpointBounds(),
+        bounds: EndpointBounds = USUAL,
+        providers: ProviderLines | None = None,
     ) -> None:
+        super().__init__(lines, output, bounds)
         self._hub = hub
         self._name = name
-        self._lines = lines
-        self._output = output
         self._ids = ids
-        self._bounds = bounds
-        self._room = anyio.Semaphore(bounds.requests)
-        self._in_flight = 0
-        self._read = 0
-        self._changed = anyio.Event()
+        self._providers = providers
         self._streams: dict[str, SessionStream] = {}
         self._opening: dict[str, anyio.Event] = {}
-        self._tasks: TaskGroup | None = None
         self._logins = Logins(hub, name, ids, self._told)
         self._serves: Mapping[str, Serve] = {
             "protocol.initialize.request": self._initialize,
@@ -96,48 +89,17 @@ class EndpointOverStdio:
             "auth.login.cancel.request": self._logins.cancel,
         }
 
-    async def serve(self, stop: anyio.Event) -> StdioEnd:
-        """Until the host hangs up, `stop` is set, a line cannot be read or the output is gone; then settles."""
-        async with anyio.create_task_group() as tasks:
-            self._tasks = tasks
-            with anyio.CancelScope() as reading:
-                for wait in (stop.wait, self._output.broken.wait, self._stalled):
-                    tasks.start_soon(_cancel_after, wait, reading)
-                end = await self._serve_lines(tasks)
-            if reading.cancelled_caught:
-                end = StdioEnd(StdioEnding.CLEAN)
-            end = await self._settle(end)
-            tasks.cancel_scope.cancel()
-        return end
-
-    async def _serve_lines(self, tasks: TaskGroup) -> StdioEnd:
-        while True:
-            self._read += 1
-            try:
-                line = await self._lines.read_line()
-                if line is None:
-                    if self._lines.unfinished:
-                        raise Refused.because("malformed_line", "the last line has no end")
-                    return StdioEnd(StdioEnding.CLEAN)
-                read = read_line(line)
-            except Refused as refused:
-                return StdioEnd(StdioEnding.MALFORMED, f"line {self._read}: {refused.refusal.message}")
-            await self._room.acquire()
-            self._in_flight += 1
-            # Begun in the order of the lines, up to the first thing each has to wait for.
-            tasks.start_soon(self._serve_one, read, tasks)
-            await anyio.lowlevel.checkpoint()
-
-    async def _serve_one(self, line: EnvelopeLine | ControlLine, tasks: TaskGroup) -> None:
-        try:
-            if isinstance(line, ControlLine):
-                await self._control(line, tasks)
-            else:
-                await self._answer(line)
-        finally:
-            self._room.release()
-            self._in_flight -= 1
-            self._tell_change()
+    async def _serve(self, line: EnvelopeLine | ControlLine, tasks: TaskGroup) -> None:
+        if isinstance(line, ControlLine):
+            await self._control(line, tasks)
+        elif self._providers is not None and line.value.get("profile") == PROVIDER_PROFILE:
+            await self._providers.serve(line, tasks)
+        elif self._providers is not None and line.value.get("profile") != AGENT_PROFILE:
+            # It belongs to neither half, and only this one has a word for it (upstream decision 0027).
+            refusal = Refusal(code="invalid_request", message="no such profile", details={"feature": "profile"})
+            await self._output.write_line(write_envelope(refuse_query(refusal, line.id, self._ids)))
+        else:
+            await self._answer(line)
 
     # --- requests ---
 
@@ -254,37 +216,13 @@ class EndpointOverStdio:
 
     # --- the end ---
 
-    async def _settle(self, end: StdioEnd) -> StdioEnd:
-        """What was admitted is answered, what was told is written, each within its time."""
-        stage = self._bounds.stage
-        with anyio.move_on_after(stage):
-            while self._in_flight:
-                await self._changed.wait()
-        if self._in_flight and end.is_clean and not self._output.broken.is_set():
-            end = StdioEnd(StdioEnding.STALLED, f"{self._in_flight} requests were not answered in {stage:g} s")
+    async def _finish(self, end: StdioEnd) -> StdioEnd:
+        """Streams get what is in flight; the provider half settles what it accepted."""
         self._hub.hang_up()
-        with anyio.move_on_after(stage):
+        with anyio.move_on_after(self._bounds.stage):
             for stream in tuple(self._streams.values()):
                 await stream.over.wait()
-        if not await self._output.drain(stage) and end.is_clean:
-            end = StdioEnd(StdioEnding.OUTPUT_LOST, "the host takes no more output")
-        return end
-
-    async def _stalled(self) -> None:
-        """Returns when output has waited for long and nothing of it has left: no host could still be reading."""
-        written = -1
-        while written != self._output.written or not self._output.pending:
-            written = self._output.written
-            await anyio.sleep(self._bounds.stall)
-
-    def _tell_change(self) -> None:
-        changed, self._changed = self._changed, anyio.Event()
-        changed.set()
-
-
-async def _cancel_after(wait: Callable[[], Awaitable[Any]], scope: anyio.CancelScope) -> None:
-    await wait()
-    scope.cancel()
+        return end if self._providers is None else await self._providers.finish(end, self._stop)
 
 
 def _as_endpoint(response: Envelope[Wire]) -> Envelope[Wire]:

@@ -53,7 +53,9 @@ class AdapterEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ToolSourceEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One tool source that clients may attach by its id."""
+    """One tool source that clients may attach by its id. `headers` are `Name=VARIABLE`, for its endpoint alone; with
+    `trusts_hints` a tool that calls itself read-only is called without asking.
+    """
 
     kind: ToolSourceKind
     display_name: Maybe[str] = UNSET
@@ -62,6 +64,8 @@ class ToolSourceEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     command: Maybe[Text] = UNSET
     args: Maybe[Words] = UNSET
     environment: Maybe[Words] = UNSET
+    headers: Maybe[Words] = UNSET
+    trusts_hints: Maybe[bool] = UNSET
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Carries out what one run of the loop decides: inferences, tool calls, and the numbered events they lead to.
+"""Carries out what one run of the loop decides: inferences, tool calls, what is told and what is kept.
 
 Everything that happens is one synchronous `send`: decide, keep the new state, do the effects. Work that takes time runs
 as tasks in the session's group; each reports back through `send`, and the machine drops what comes too late. At most
@@ -8,14 +8,14 @@ one piece of work is in flight.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from sayso.control.adapters.stream import RunStream
 from sayso.control.loop.contract import ToolCall, ToolDone, ToolOutcome, ToolSource
+from sayso.control.loop.conversations import OpenConversation
 from sayso.control.loop.machine import begin, decide
 from sayso.control.loop.run import (
     Abandon,
@@ -27,6 +27,7 @@ from sayso.control.loop.run import (
     Effect,
     Heard,
     Infer,
+    Keep,
     LoopRun,
     Lost,
     Phase,
@@ -35,8 +36,8 @@ from sayso.control.loop.run import (
     Tell,
     Unwound,
 )
-from sayso.control.protocol.closing import Telling
-from sayso.control.protocol.envelope import Envelope, ProviderEnvelope
+from sayso.control.loop.told import RunTold
+from sayso.control.protocol.envelope import ProviderEnvelope
 from sayso.control.protocol.payloads.error import ProtocolError
 from sayso.control.protocol.payloads.inference import InferenceCancelRequest, InferenceCreateRequest
 from sayso.control.protocol.payloads.scalars import UNSET
@@ -58,13 +59,14 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a run works with."""
+    """What a run works with; without a conversation nothing is kept."""
 
     provider: Provider
     sources: Mapping[str, ToolSource]
     clock: Clock
     ids: Ids
     tasks: TaskGroup
+    conversation: OpenConversation | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -76,15 +78,15 @@ class _Flight:
 
 
 class RunDriver:
-    """Drives one run; `run` is its state, `events` what it tells."""
+    """Drives one run; `run` is its state, `told` what it tells."""
 
-    def __init__(self, run: LoopRun, means: Means) -> None:
+    def __init__(self, run: LoopRun, means: Means, told: RunTold) -> None:
         self.run = run
-        self.events = RunStream()
-        self.sequence = 0
+        self.told = told
         self.ended = anyio.Event()
         self._means = means
         self._flight = _Flight()
+        self._is_left = False
 
     def start(self) -> None:
         """Tells `run.started` and begins to think."""
@@ -94,19 +96,26 @@ class RunDriver:
         """One thing that happened."""
         self._keep(decide(self.run, command))
 
+    def leave(self) -> None:
+        """The session has taken what there was to take: history is not held a second time, and nothing more is kept."""
+        self._is_left = True
+        self.run = replace(self.run, messages=(), said=(), reported=None)
+
     def _keep(self, decision: Decision) -> None:
         was = self.run.phase
         self.run = decision.run
         for effect in decision.effects:
             self._do(effect)
-        if self.run.phase is Phase.ENDED and was is not Phase.ENDED and not self.ended.is_set():
+        if self.run.phase is Phase.ENDED and was is not Phase.ENDED:
             self.ended.set()
-            self.events.end()
 
     def _do(self, effect: Effect) -> None:
         match effect:
             case Tell(telling):
-                self._tell(telling)
+                self.told.tell(telling)
+            case Keep(step):
+                if self._means.conversation is not None and not self._is_left:
+                    self._means.conversation.keep(step)
             case Infer():
                 self._flight = _Flight()
                 self._means.tasks.start_soon(self._infer, effect, self._flight)
@@ -117,21 +126,6 @@ class RunDriver:
                 self._stop(self._flight)
             case Abandon(calls):
                 self._means.tasks.start_soon(self._abandon, calls)
-
-    def _tell(self, telling: Telling) -> None:
-        self.sequence += 1
-        envelope = Envelope(
-            type=telling.type,
-            id=self._means.ids.new("ev"),
-            payload=telling.payload,
-            sequence=self.sequence,
-            timestamp_ms=int(self._means.clock.now().timestamp() * 1000),
-            session_id=self.run.session_id,
-            run_id=self.run.run_id,
-            tool_call_id=telling.tool_call_id or UNSET,
-            extensions=telling.extensions,
-        )
-        self.events.tell(envelope)
 
     # --- inferences ---
 
@@ -201,6 +195,13 @@ class RunDriver:
 
     async def _ask_source(self, effect: CallTool) -> Command:
         call = effect.call
+        try:
+            # What a tool does may outlive this process, so the call that made it do so is written first (OAP-164).
+            if self._means.conversation is not None:
+                await self._means.conversation.written()
+        except Refused as refused:
+            _log.error("conversation_not_saved", tool=call.name, reason=refused.refusal.reason)
+            return Broke(call.tool_call_id, "the conversation could not be saved, so the tool was not called")
         try:
             outcome: ToolOutcome = await self._means.sources[effect.source].call(call, effect.answers)
         except Refused as refused:

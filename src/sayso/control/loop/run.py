@@ -7,15 +7,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Literal
 
+from sayso.control.loop.compacting import Cut, Reported
 from sayso.control.loop.contract import ToolAnswer, ToolCall, ToolOutcome, ToolSpec
-from sayso.control.loop.telling import Teller
+from sayso.control.loop.controls import ANY_TOOL, ToolChoice
+from sayso.control.loop.conversations import Step
+from sayso.control.loop.telling import AGENT, PERSON, Owned, Teller
 from sayso.control.protocol.closing import Telling
 from sayso.control.protocol.envelope import ProviderEnvelope
+from sayso.control.protocol.payloads.action import ActionCallResolveRequest
 from sayso.control.protocol.payloads.content import Message, ToolCallPart, ToolResultPart, Usage
 from sayso.control.protocol.payloads.error import ProtocolError
-from sayso.control.protocol.payloads.inference import InferenceCreateRequest
-from sayso.control.protocol.payloads.scalars import UNSET, Maybe, Wire
+from sayso.control.protocol.payloads.inference import InferenceCreateRequest, ReasoningRequest
+from sayso.control.protocol.payloads.interaction import UserAnswer, UserQuestion
+from sayso.control.protocol.payloads.scalars import UNSET, JsonObject, Maybe, Wire
+from sayso.control.protocol.payloads.session import CompactionPolicy
 from sayso.control.provider.machine import Inference
 
 __all__ = (
@@ -26,20 +33,31 @@ __all__ = (
     "CallTool",
     "Cancel",
     "Command",
+    "Compaction",
     "Current",
     "Decision",
     "Effect",
     "Heard",
     "Infer",
+    "Keep",
     "LoopRun",
     "Lost",
     "OfferedTool",
     "Phase",
+    "Replied",
     "Returned",
+    "Shut",
+    "Steer",
+    "Steered",
     "StopFlight",
     "Tell",
     "Unwound",
+    "Worded",
+    "Work",
 )
+
+Work = Literal["turns", "compaction", "compaction_then_turns"]
+"""What a run was admitted for."""
 
 
 class Phase(Enum):
@@ -50,7 +68,11 @@ class Phase(Enum):
     CALLING = "calling"
     """One tool is in flight."""
     ASKING = "asking"
-    """A question waits for the person; nothing is in flight."""
+    """A permission, or questions of the model, wait for the person; nothing is in flight."""
+    HANDED = "handed"
+    """The client runs one of its own tools."""
+    COMPACTING = "compacting"
+    """The inference that summarises history is in flight."""
     WINDING = "winding"
     """What was in flight is being stopped."""
     RELEASING = "releasing"
@@ -85,16 +107,39 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class Broke:
-    """A tool source raised what it never may."""
+    """A tool source raised what it never may, or the conversation could not be kept before its call."""
 
     tool_call_id: str
+    message: str = "a tool broke in a way that is a fault of this program"
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The person answered the open question; who and whether was judged before."""
+    """The person answered the open permission; who and whether was judged before."""
 
     answer: ToolAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """The person answered the open questions, and the answers fit; None is that they did not want to."""
+
+    answers: tuple[UserAnswer, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Worded:
+    """The client said something about its own tool that counts; `request_id` is the envelope it said it in."""
+
+    request_id: str
+    word: ActionCallResolveRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """A steer was admitted into this run."""
+
+    steer: Steer
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +147,11 @@ class Cancel:
     """Somebody wants the run to end."""
 
     reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shut:
+    """The session ends, and with it the run; nobody cancelled it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +164,7 @@ class Abandoned:
     """The tool sources have let go."""
 
 
-Command = Heard | Lost | Returned | Broke | Answered | Cancel | Unwound | Abandoned
+Command = Heard | Lost | Returned | Broke | Answered | Replied | Worded | Steered | Cancel | Shut | Unwound | Abandoned
 
 # --- effects: what to do ---------------------------------------------------------------------------------------------
 
@@ -127,6 +177,13 @@ class Tell:
 
 
 @dataclass(frozen=True, slots=True)
+class Keep:
+    """Keep a step of the conversation."""
+
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
 class Infer:
     """Start an inference under this request id."""
 
@@ -136,7 +193,7 @@ class Infer:
 
 @dataclass(frozen=True, slots=True)
 class CallTool:
-    """Call a source."""
+    """Call a source, once everything kept so far is written."""
 
     source: str
     call: ToolCall
@@ -155,33 +212,74 @@ class Abandon:
     calls: tuple[ToolCall, ...]
 
 
-Effect = Tell | Infer | CallTool | StopFlight | Abandon
+Effect = Tell | Keep | Infer | CallTool | StopFlight | Abandon
 
 # --- state -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
-    """A tool and the source it belongs to."""
+    """A tool, the source it belongs to, and who runs it. The source of a client's tool is a name and nothing more."""
 
     spec: ToolSpec
     source: str
+    owner: str = AGENT
+
+
+@dataclass(frozen=True, slots=True)
+class Steer:
+    """An admitted steer that has not settled; its messages have ids."""
+
+    submission_id: str
+    request_id: str
+    messages: tuple[Message, ...]
+
+    @property
+    def message_ids(self) -> tuple[str, ...]:
+        """The ids of its messages, in order."""
+        return tuple(str(message.id) for message in self.messages)
 
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """The call under way: what was answered so far, and the question that is open."""
+    """The call under way: what was answered so far, and the interaction that is open.
+
+    `questions` are those of the model where it asks the person; `acknowledged` is the envelope in which the client said
+    that it began to run its own tool.
+    """
 
     call: ToolCall
-    source: str
+    by: Owned
     is_started: bool = False
     answers: tuple[ToolAnswer, ...] = ()
     interaction_id: str | None = None
+    questions: tuple[UserQuestion, ...] | None = None
+    acknowledged: str | None = None
+
+    @property
+    def source(self) -> str:
+        """The source that is called."""
+        return str(self.by.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """The compaction under way, and what it summarises."""
+
+    compaction_id: str
+    cut: Cut
+    is_requested: bool
 
 
 @dataclass(frozen=True, slots=True)
 class LoopRun:
-    """One run. `messages` is the conversation so far, `made` every call that reached a source, oldest first."""
+    """One run.
+
+    `messages` is the conversation so far, `said` what this run brings to it, `made` every call that reached a source,
+    oldest first, `called` the names of all tools called, `reported` what the vendor last said that history takes up,
+    `window` the model's context window in tokens, `tried` the turn before which a compaction was last tried, `summary`
+    what the last one became.
+    """
 
     session_id: str
     run_id: str
@@ -190,26 +288,49 @@ class LoopRun:
     offers: Mapping[str, OfferedTool]
     max_turns: int
     messages: tuple[Message, ...]
+    said: tuple[Message, ...] = ()
+    responder: str = PERSON
+    work: Work = "turns"
+    focus: str | None = None
+    instructions: str | None = None
+    choice: ToolChoice = ANY_TOOL
+    schema: JsonObject | None = None
+    reasoning: Maybe[ReasoningRequest] = UNSET
+    max_output_tokens: Maybe[int] = UNSET
+    policy: Maybe[CompactionPolicy] = UNSET
+    window: int | None = None
+    reported: Reported | None = None
     phase: Phase = Phase.THINKING
     turn: int = 0
     asked: int = 0
+    compacted: int = 0
+    tried: int = -1
     inference: Inference = field(default_factory=lambda: Inference(request_id=""))
     queue: tuple[ToolCallPart, ...] = ()
     results: tuple[ToolResultPart, ...] = ()
     current: Current | None = None
+    compaction: Compaction | None = None
+    summary: Message | None = None
+    steers: tuple[Steer, ...] = ()
     made: tuple[ToolCall, ...] = ()
+    called: frozenset[str] = frozenset()
     usage: Maybe[Usage] = UNSET
     ending: Telling | None = None
 
     @property
     def tell(self) -> Teller:
         """The pen of this run."""
-        return Teller(self.session_id, self.run_id)
+        return Teller(self.session_id, self.run_id, self.responder)
 
     @property
     def interaction_id(self) -> str | None:
-        """The question that waits for an answer."""
+        """The interaction that waits for an answer."""
         return self.current.interaction_id if self.current else None
+
+    @property
+    def is_steerable(self) -> bool:
+        """Whether another turn can come that would hear a steer."""
+        return self.work != "compaction" and self.phase not in (Phase.WINDING, Phase.RELEASING, Phase.ENDED)
 
 
 @dataclass(frozen=True, slots=True)

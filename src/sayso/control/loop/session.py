@@ -1,214 +1,301 @@
-"""One session of our own loop behind the adapter port: it admits messages as runs, one at a time, and keeps their talk.
+"""One session of our own loop behind the adapter port: requests come in and are admitted, answered or refused.
 
-What a run decides is `loop.machine`; what a request may elect is `adapters.gates`; who may answer a question is judged
-here once more, because an adapter never trusts that a hub did.
+What a run decides is `loop.machine`; how runs follow one another, `lineup`; what a request may elect, `adapters.gates`
+and `controls`; whether an answer counts, `answers`, because an adapter never trusts that a hub judged it.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from typing import Any
 
-import anyio
+import msgspec
 
-from sayso.control.adapters.contract import Descriptor
-from sayso.control.adapters.gates import verify_pin, verify_submit
+from sayso.control.adapters.gates import verify_compact, verify_feature, verify_pin, verify_submit
+from sayso.control.adapters.stream import RunStream
+from sayso.control.loop.answers import call_answer, judge_word, verify_permission, verify_reply
 from sayso.control.loop.contract import ToolAnswer
+from sayso.control.loop.controls import no_controls, read_controls, verify_model
+from sayso.control.loop.conversations import ModelSwitched
 from sayso.control.loop.driver import Means, RunDriver
-from sayso.control.loop.run import Answered, Cancel, LoopRun, OfferedTool, Phase
-from sayso.control.loop.telling import AGENT, CHOICES, PERSON
+from sayso.control.loop.line.places import Standing
+from sayso.control.loop.lineup import Lineup
+from sayso.control.loop.run import Answered, Cancel, Replied, Steer, Steered, Worded, Work
+from sayso.control.loop.settings import Kept, LoopSettings, Ticket
+from sayso.control.loop.views import SessionView, state_of
 from sayso.control.protocol.consent import read_consent_answer
 from sayso.control.protocol.envelope import Envelope
 from sayso.control.protocol.payloads.action import (
+    ActionCallResolveRequest,
+    ActionCallResolveResponse,
     PermissionResolveRequest,
     PermissionResolveResponse,
     ToolsListRequest,
     ToolsListResponse,
 )
+from sayso.control.protocol.payloads.compaction import SessionCompactRequest, SessionCompactResponse
 from sayso.control.protocol.payloads.content import Message
-from sayso.control.protocol.payloads.run import RunCancelRequest, RunCancelResponse, RunStatus
-from sayso.control.protocol.payloads.scalars import UNSET, Wire
-from sayso.control.protocol.payloads.session import (
-    ActiveRun,
-    MessageSubmitRequest,
-    MessageSubmitResponse,
-    SessionState,
-    SessionStatus,
+from sayso.control.protocol.payloads.interaction import (
+    UserInputCancelRequest,
+    UserInputCancelResponse,
+    UserInputResolveRequest,
+    UserInputResolveResponse,
 )
-from sayso.control.protocol.signals import TERMINALS
-from sayso.core.refusal import Refused
+from sayso.control.protocol.payloads.models import (
+    ModelEventPosition,
+    ModelsRequest,
+    ModelsResponse,
+    ModelSwitchRequest,
+    ModelSwitchResponse,
+)
+from sayso.control.protocol.payloads.run import RunCancelRequest, RunCancelResponse, RunStatus
+from sayso.control.protocol.payloads.scalars import UNSET, Maybe, Wire
+from sayso.control.protocol.payloads.session import MessageSubmitRequest, MessageSubmitResponse, SessionState
+from sayso.core.refusal import Misuse, Refused
 
-__all__ = ("LoopSession", "LoopSettings")
-
-_CLOSE_SECONDS = 15.0
-_STATUS: dict[Phase, RunStatus] = {
-    Phase.THINKING: "running",
-    Phase.CALLING: "running",
-    Phase.ASKING: "waiting_for_input",
-    Phase.WINDING: "cancelling",
-    Phase.RELEASING: "cancelling",
-    Phase.ENDED: "running",
-}
-"""A run that has ended is still told as running until its terminal was read."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopSettings:
-    """What every run of a session is made with."""
-
-    descriptor: Descriptor
-    offers: Mapping[str, OfferedTool]
-    model_ref: str
-    system: Callable[[], str] | None
-    max_turns: int
+__all__ = ("LoopSession",)
 
 
 class LoopSession:
-    """An `AdapterSession` over our own loop."""
+    """An `AdapterSession` over our own loop, with every unit the loop advertises."""
 
-    def __init__(self, session_id: str, means: Means, settings: LoopSettings) -> None:
+    def __init__(self, session_id: str, means: Means, settings: LoopSettings, kept: Kept) -> None:
         self._id = session_id
         self._means = means
         self._settings = settings
-        self._messages: tuple[Message, ...] = ()
-        self._runs: dict[str, RunDriver] = {}
-        self._live: tuple[RunDriver, str] | None = None
-        self._is_closed = False
+        self._is_recovered = kept.is_recovered
+        self._runs = Lineup(session_id, means, settings, kept)
+        self._announcements = RunStream()
+        self._announced = 0
+        self._switched_by: str | None = None
 
     @property
     def id(self) -> str:
         return self._id
 
+    @property
+    def native_id(self) -> str:
+        """The name of its conversation; its own id where none is kept."""
+        conversation = self._means.conversation
+        return self._id if conversation is None else conversation.native_id
+
+    # --- admission ---
+
     async def submit(self, request: Envelope[MessageSubmitRequest]) -> MessageSubmitResponse:
-        """Starts a run; `run_active` while another lives, for nothing is queued here yet."""
         verify_submit(request, self._settings.descriptor)
         payload = request.payload
+        if payload.delivery == "steer":
+            no_controls(payload)
+        controls = read_controls(payload, self._settings.catalog.models, self._settings.toolbox.offers)
         if any(message.role != "user" for message in payload.messages):
             raise Refused.because("invalid_submission", "a submitted message is the user's", place="$.payload.messages")
-        if self._is_closed:
-            raise Refused.because("session_closed", "the session is closed")
-        if self._live is not None:
-            raise Refused.because("run_active", "a run is under way in this session")
-        driver = self._new_run(payload.messages)
-        self._live = (driver, request.id)
-        driver.start()
+        if payload.delivery == "steer":
+            return self._steer(request)
+        if payload.target_run_id is not UNSET:
+            raise Refused.because("invalid_submission", "only a steer has a target", place="$.payload.target_run_id")
+        await self._runs.room()
+        ticket = Ticket("turns", payload.messages, controls)
+        reply = self._runs.admit(request.id, ticket, payload.delivery, MessageSubmitResponse)
+        model: Maybe[str] = controls.model_id or UNSET
+        if reply.admission == "started":
+            model = self._runs.drivers[str(reply.run_id)].run.model_ref
+        return msgspec.structs.replace(reply, model_id=model)
+
+    async def compact(self, request: Envelope[SessionCompactRequest]) -> SessionCompactResponse:
+        verify_compact(request, self._settings.descriptor)
+        payload = request.payload
+        await self._runs.room()
+        work: Work = "compaction_then_turns" if payload.continue_ is True else "compaction"
+        ticket = Ticket(work, focus=payload.focus or None)
+        return self._runs.admit(request.id, ticket, payload.delivery or "auto", SessionCompactResponse)
+
+    def _steer(self, request: Envelope[MessageSubmitRequest]) -> MessageSubmitResponse:
+        driver = self._steered(request.payload.target_run_id)
+        messages = tuple(_with_id(message, self._means.ids.new("msg")) for message in request.payload.messages)
+        steer = Steer(self._means.ids.new("sub"), request.id, messages)
+        driver.send(Steered(steer))
         return MessageSubmitResponse(
             session_id=self._id,
             accepted=True,
-            submission_id=self._means.ids.new("sub"),
-            requested_delivery=payload.delivery,
-            effective_delivery="start",
-            delivery_resolution="session_idle",
-            admission="started",
+            submission_id=steer.submission_id,
+            requested_delivery="steer",
+            effective_delivery="steer",
+            admission="steered",
             run_id=driver.run.run_id,
             status="running",
-            model_id=self._settings.model_ref,
+            message_ids=steer.message_ids,
+            target_sequence=driver.told.sequence,
         )
 
-    def _new_run(self, said: tuple[Message, ...]) -> RunDriver:
-        settings = self._settings
-        run = LoopRun(
-            session_id=self._id,
-            run_id=self._means.ids.new("run"),
-            model_ref=settings.model_ref,
-            system=settings.system() if settings.system else None,
-            offers=settings.offers,
-            max_turns=settings.max_turns,
-            messages=(*self._messages, *said),
-        )
-        driver = self._runs[run.run_id] = RunDriver(run, self._means)
+    def _steered(self, target: Maybe[str]) -> RunDriver:
+        """The run a steer goes into. Raises `Refused` `invalid_steer_target`, `session_closed`."""
+        if self._runs.line.is_closed:
+            raise Refused.because("session_closed", "the session is closed")
+        at_work = self._runs.line.at_work
+        run_id = target or (at_work.run_id if at_work else "")
+        driver, reason = self._runs.drivers.get(run_id), None
+        if driver is None:
+            named = "not_started" if self._runs.is_waiting(run_id) else "unknown_run"
+            reason = named if target else "no_started_run"
+        elif driver.told.ending is not None:
+            reason = "run_terminal"
+        elif not driver.run.is_steerable:
+            reason = "not_steerable"
+        if driver is None or reason is not None:
+            raise Refused.because("invalid_steer_target", "no run takes this steer", reason=reason)
         return driver
 
-    async def events(self, run_id: str) -> AsyncIterator[Envelope[Wire]]:
-        """The session is free for the next message once the terminal of this run was read, not before: a run is over
-        for everybody at the same point of the trace.
-        """
-        driver = self._driver(run_id)
-        async for envelope in driver.events.read():
-            if envelope.type in TERMINALS:
-                self._messages, self._live = driver.run.messages, None
+    # --- events ---
+
+    def events(self, run_id: str) -> AsyncIterator[Envelope[Wire]]:
+        return self._runs.events(run_id)
+
+    def resume(self, run_id: str, after: int) -> AsyncIterator[Envelope[Wire]]:
+        return self._runs.resume(run_id, after)
+
+    async def session_events(self) -> AsyncIterator[Envelope[Wire]]:
+        async for envelope in self._announcements.read():
             yield envelope
 
-    async def resolve(self, request: Envelope[Wire]) -> PermissionResolveResponse:
+    def _announce(self) -> None:
+        self._announced += 1
+        envelope: Envelope[Wire] = Envelope(
+            type="session.state.updated",
+            id=self._means.ids.new("ev"),
+            payload=self._state(),
+            sequence=self._announced,
+            timestamp_ms=self._now_ms(),
+            session_id=self._id,
+            capability_revision=self._settings.descriptor.revision,
+        )
+        self._announcements.tell(envelope)
+
+    # --- answers ---
+
+    async def resolve(self, request: Envelope[Any]) -> Wire:
         verify_pin(request, self._settings.descriptor)
         payload = request.payload
-        if not isinstance(payload, PermissionResolveRequest):
-            details = {"feature": "user_input", "reason": "unadvertised"}
-            raise Refused.because("unsupported_feature", "this loop asks for permissions only", details=details)
+        if isinstance(payload, ActionCallResolveRequest):
+            return await self.resolve_call(request)
         driver = self._driver(payload.run_id)
-        _verify_answer(driver, payload)
-        signed = read_consent_answer(request).signed
-        answer = ToolAnswer(payload.granted, signed or None, payload.reason or None)
-        driver.send(Answered(answer))
-        return PermissionResolveResponse(
-            interaction_id=payload.interaction_id, session_id=self._id, run_id=payload.run_id, accepted=True
-        )
+        scope = {"interaction_id": payload.interaction_id, "session_id": self._id, "run_id": payload.run_id}
+        if isinstance(payload, PermissionResolveRequest):
+            verify_permission(driver.run, payload)
+            signed = read_consent_answer(request).signed
+            answer = ToolAnswer(payload.granted, signed or None, payload.reason or None)
+            driver.send(Answered(answer))
+            return PermissionResolveResponse(**scope, accepted=True)
+        if isinstance(payload, UserInputResolveRequest):
+            verify_reply(driver.run, payload)
+            driver.send(Replied(payload.answers))
+            return UserInputResolveResponse(**scope, accepted=True)
+        if isinstance(payload, UserInputCancelRequest):
+            verify_reply(driver.run, payload)
+            driver.send(Replied(None))
+            return UserInputCancelResponse(**scope, accepted=True)
+        raise Misuse(f"`{request.type}` answers nothing")
+
+    async def resolve_call(self, request: Envelope[ActionCallResolveRequest]) -> ActionCallResolveResponse:
+        verify_pin(request, self._settings.descriptor)
+        payload = request.payload
+        driver = self._runs.drivers.get(payload.run_id)
+        if driver is None:
+            return call_answer(payload, "unknown_interaction")
+        reason = judge_word(driver.run, payload, driver.told.settled)
+        if reason is None:
+            driver.send(Worded(request.id, payload))
+            return call_answer(payload)
+        settlement = driver.told.settled.get(payload.interaction_id)
+        if settlement is not None:
+            # What the answer points at comes before it for everybody.
+            await driver.told.dealt_with(settlement.sequence)
+        return call_answer(payload, reason, settlement)
 
     async def cancel(self, request: Envelope[RunCancelRequest]) -> RunCancelResponse:
         verify_pin(request, self._settings.descriptor)
         payload = request.payload
-        driver = self._driver(payload.run_id)
-        ending = driver.run.ending.type if driver.run.ending else "run.completed"
-        if driver.run.phase is Phase.ENDED and ending != "run.cancelled":
+        told = self._runs.told.get(payload.run_id)
+        if told is None:
+            raise Refused.because("run_not_found", "this session never had that run")
+        if told.ending not in (None, "run.cancelled"):
             raise Refused.because("run_terminal", "the run has ended")
-        driver.send(Cancel(payload.reason or None))
-        status: RunStatus = "cancelled" if driver.run.phase is Phase.ENDED else "cancelling"
+        place = self._runs.line.place_of(payload.run_id)
+        status: RunStatus = "cancelling" if told.ending is None else "cancelled"
+        if place is not None and place.standing is Standing.RESERVED:
+            self._runs.withdraw(payload.run_id, payload.reason or None)
+        elif (driver := self._runs.drivers.get(payload.run_id)) is not None:
+            driver.send(Cancel(payload.reason or None))
         return RunCancelResponse(session_id=self._id, run_id=payload.run_id, accepted=True, status=status)
 
+    def _driver(self, run_id: str) -> RunDriver:
+        driver = self._runs.drivers.get(run_id)
+        if driver is None:
+            raise Refused.because("run_not_found", "this session started no such run")
+        return driver
+
+    # --- settings and views ---
+
+    async def switch_model(self, request: Envelope[ModelSwitchRequest]) -> ModelSwitchResponse:
+        verify_feature(request, self._settings.descriptor, "session.model.switch")
+        model_id, before = request.payload.model_id, self._runs.model_ref
+        verify_model(model_id, self._settings.catalog.models)
+        if self._runs.line.is_closed:
+            raise Refused.because("session_closed", "the session is closed")
+        self._runs.switch(model_id)
+        self._switched_by = request.id
+        if self._means.conversation is not None:
+            self._means.conversation.keep(ModelSwitched(model_ref=model_id))
+        self._announce()
+        return ModelSwitchResponse(session_id=self._id, model_id=model_id, previous_model_id=before)
+
     async def state(self) -> SessionState:
-        status: SessionStatus = "closed" if self._is_closed else "idle"
-        runs: tuple[ActiveRun, ...] = ()
-        if self._live is not None:
-            runs = (self._active_run(*self._live),)
-            status = "waiting_for_input" if runs[0].status == "waiting_for_input" else "running"
-        return SessionState(
-            session_id=self._id,
-            status=status,
-            active_run_id=runs[0].run_id if runs else UNSET,
-            active_runs=runs,
-            current_model_id=self._settings.model_ref,
-            updated_at_ms=int(self._means.clock.now().timestamp() * 1000),
-            sources=self._settings.descriptor.capabilities.sources,
+        return self._state()
+
+    def _state(self) -> SessionState:
+        runs, settings = self._runs, self._settings
+        return state_of(
+            SessionView(
+                session_id=self._id,
+                line=runs.line,
+                drivers=runs.drivers,
+                told=runs.told,
+                requests=runs.requests,
+                model_ref=runs.model_ref,
+                sources=settings.toolbox.published,
+                policy=settings.terms.compaction_policy,
+                level=settings.terms.reasoning_level,
+                is_recovered=self._is_recovered,
+                at_ms=self._now_ms(),
+            )
         )
 
-    def _active_run(self, driver: RunDriver, request_id: str) -> ActiveRun:
-        question = driver.run.interaction_id
-        return ActiveRun(
-            run_id=driver.run.run_id,
-            status=_STATUS[driver.run.phase],
-            relationship="primary",
-            as_of_sequence=driver.sequence,
-            admitted_submit_requests=(request_id,),
-            pending_interactions=(question,) if question else (),
+    async def models(self, request: ModelsRequest) -> ModelsResponse:
+        catalog, switched = self._settings.catalog, self._switched_by
+        return ModelsResponse(
+            session_id=self._id,
+            models=tuple(catalog.models.values()),
+            current_model_id=self._runs.model_ref,
+            providers=catalog.providers,
+            as_of_model_event=ModelEventPosition(switch_request_id=switched) if switched else UNSET,
         )
 
     async def tools(self, request: ToolsListRequest) -> ToolsListResponse:
-        capabilities = self._settings.descriptor.capabilities
-        return ToolsListResponse(session_id=self._id, sources=capabilities.sources, tools=capabilities.tools or ())
+        toolbox = self._settings.toolbox
+        return ToolsListResponse(session_id=self._id, sources=toolbox.published, tools=toolbox.definitions)
+
+    def _now_ms(self) -> int:
+        return int(self._means.clock.now().timestamp() * 1000)
+
+    # --- the end ---
 
     async def close(self) -> None:
-        self._is_closed = True
-        if self._live is not None:
-            driver, _ = self._live
-            driver.send(Cancel("the session was closed"))
-            with anyio.move_on_after(_CLOSE_SECONDS):
-                await driver.ended.wait()
-
-    def _driver(self, run_id: str) -> RunDriver:
-        driver = self._runs.get(run_id)
-        if driver is None:
-            raise Refused.because("run_not_found", "this session never had that run")
-        return driver
+        if self._runs.line.is_closed:
+            return
+        await self._runs.close()
+        self._announcements.end()
+        if self._settings.release is not None:
+            await self._settings.release()
 
 
-def _verify_answer(driver: RunDriver, payload: PermissionResolveRequest) -> None:
-    """Raises `Refused`: `resolution_rejected`, `unsupported_feature`, `invalid_request`."""
-    if driver.run.interaction_id != payload.interaction_id:
-        raise Refused.because("resolution_rejected", "this question is not open", reason="unknown_interaction")
-    if (payload.requested_by, payload.responded_by) != (AGENT, PERSON):
-        raise Refused.because("resolution_rejected", "this question is another's to answer", reason="wrong_responder")
-    if payload.updated_arguments_json is not UNSET:
-        details = {"feature": "permissions.updated_arguments", "reason": "unadvertised"}
-        raise Refused.because("unsupported_feature", "an answer may not rewrite the arguments", details=details)
-    if payload.choice_id is not UNSET and CHOICES.get(payload.choice_id) is not payload.granted:
-        raise Refused.because("invalid_request", "the choice and the grant contradict one another")
+def _with_id(message: Message, minted: str) -> Message:
+    return message if message.id else msgspec.structs.replace(message, id=minted)

@@ -62,6 +62,7 @@ CODES: dict[str, Code] = _rows(
     Code("unknown_provider", 404, "no provider has this id"),
     Code("unknown_login", 404, "no login has this id"),
     Code("auth_input_unavailable", 409, "the login needs something typed in, and no prompt is here"),
+    Code("login_cancelled", 409, "the login was stopped before it ended"),
     # Runs and interactions.
     Code("run_active", 409, "a run is under way", retriable=True),
     Code("invalid_submission", 400, "these messages cannot be submitted"),

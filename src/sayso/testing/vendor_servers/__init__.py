@@ -11,7 +11,9 @@ from sayso.testing.vendor_servers.chat import CHAT
 from sayso.testing.vendor_servers.generate import GENERATE
 from sayso.testing.vendor_servers.messages import MESSAGES
 from sayso.testing.vendor_servers.responses import RESPONSES
+from sayso.testing.vendor_servers.scripts import SCRIPTS, Ongoing, Script
 from sayso.testing.vendor_servers.server import Answer, Received, Status, Stream, Vendor, VendorServer
+from sayso.testing.vendor_servers.serving import SHORT_NAMES, Served, serve_model
 from sayso.testing.vendor_servers.turns import Said, frame
 
 __all__ = (
@@ -19,15 +21,21 @@ __all__ = (
     "GENERATE",
     "MESSAGES",
     "RESPONSES",
+    "SCRIPTS",
+    "SHORT_NAMES",
     "VENDORS",
     "Answer",
+    "Ongoing",
     "Received",
     "Said",
+    "Script",
+    "Served",
     "Status",
     "Stream",
     "Vendor",
     "VendorServer",
     "frame",
+    "serve_model",
 )
 
 VENDORS = {vendor.wire: vendor for vendor in (CHAT, RESPONSES, MESSAGES, GENERATE)}

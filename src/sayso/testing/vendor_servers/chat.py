@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sayso.testing.provider import Call, Say, Think
@@ -10,7 +10,7 @@ from sayso.testing.vendor_servers.histories import Step, find_fault
 from sayso.testing.vendor_servers.server import Problem, Received, Vendor
 from sayso.testing.vendor_servers.turns import Said, arguments_of, frame, pieces_of
 
-__all__ = ("CHAT", "bearer", "chunk")
+__all__ = ("CHAT", "bearer", "chunk", "listing")
 
 _ENDINGS = {"stop": "stop", "length": "length", "filter": "content_filter"}
 _ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -89,4 +89,10 @@ def bearer(received: Received) -> str | None:
     return received.headers.get("authorization", "").removeprefix("Bearer ") or None
 
 
-CHAT = Vendor("openai-chat-completions", "/v1", _stream, _judge, _error, bearer)
+def listing(models: Sequence[str], _: Mapping[str, str]) -> object:
+    """All models at once."""
+    data = [{"id": name, "object": "model", "created": 1_790_000_000, "owned_by": "fixture"} for name in models]
+    return {"object": "list", "data": data}
+
+
+CHAT = Vendor("openai-chat-completions", "/v1", _stream, _judge, _error, bearer, listing)

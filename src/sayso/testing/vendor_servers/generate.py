@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sayso.control.protocol.payloads.scalars import UNSET
@@ -17,6 +18,7 @@ from sayso.testing.vendor_servers.turns import Said, frame, pieces_of
 __all__ = ("GENERATE", "chunk")
 
 Json = dict[str, object]
+_PATH = re.compile(r"/v1beta/models/[A-Za-z0-9.-]+:streamGenerateContent")
 _ENDINGS = {"stop": "STOP", "length": "MAX_TOKENS", "filter": "SAFETY"}
 _NAMES = {"invalid_request_error": "INVALID_ARGUMENT", "authentication_error": "UNAUTHENTICATED"}
 _MEMBERS = frozenset(("contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings"))
@@ -70,7 +72,7 @@ def _arguments(arguments: object) -> object:
 
 def _judge(received: Received) -> Problem | None:
     body: Any = received.body
-    if received.path != "/v1beta/models/fixture:streamGenerateContent" or received.query != "alt=sse":
+    if not _PATH.fullmatch(received.path) or received.query != "alt=sse":
         return Problem(404, "NOT_FOUND", "there is nothing here")
     unknown = sorted(set(body) - _MEMBERS)
     if unknown:
@@ -108,4 +110,18 @@ def _credential(received: Received) -> str | None:
     return received.headers.get("x-goog-api-key")
 
 
-GENERATE = Vendor("google-generate-content", "/v1beta", _stream, _judge, _error, _credential)
+def _listing(models: Sequence[str], query: Mapping[str, str]) -> object:
+    """Pages of at most `pageSize` models (50 where it is not said); the token of a page is the place it begins at."""
+    start, size = int(query.get("pageToken", "0")), int(query.get("pageSize", "50"))
+    shown = [
+        {
+            "name": f"models/{name}", "displayName": name.title(), "inputTokenLimit": 1_000_000,
+            "outputTokenLimit": 64_000, "supportedGenerationMethods": ["generateContent"],
+        }
+        for name in models[start : start + size]
+    ]  # fmt: skip
+    more = {"nextPageToken": str(start + size)} if start + size < len(models) else {}
+    return {"models": shown, **more}
+
+
+GENERATE = Vendor("google-generate-content", "/v1beta", _stream, _judge, _error, _credential, _listing)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sayso.control.protocol.payloads.scalars import UNSET
@@ -14,6 +14,7 @@ from sayso.testing.vendor_servers.turns import Said, arguments_of, frame, pieces
 
 __all__ = ("MESSAGES", "event")
 
+_MOST_MARKS = 4
 _ENDINGS = {"stop": "end_turn", "length": "max_tokens", "filter": "refusal"}
 _MEMBERS = frozenset(
     ("model", "messages", "max_tokens", "stream", "system", "thinking", "output_config",
@@ -89,6 +90,7 @@ def _judge(received: Received) -> Problem | None:
     if not isinstance(messages, list) or not messages or messages[0].get("role") != "user":
         return Problem(400, "invalid_request_error", "messages: first message must use the user role")
     fault = find_fault(step for message in messages for step in _steps(message)) or _shape_fault(messages)
+    fault = fault or _marks_fault(body)
     return Problem(400, "invalid_request_error", fault) if fault else None
 
 
@@ -117,6 +119,26 @@ def _shape_fault(messages: list[Any]) -> str | None:
     return None
 
 
+def _marks_fault(body: Mapping[str, Any]) -> str | None:
+    """At most four marks, each of the one kind there is, and none on a thought."""
+    turns = [message["content"] for message in body["messages"] if not isinstance(message["content"], str)]
+    given = body.get("system", [])
+    places = [
+        *body.get("tools", ()),
+        *(given if isinstance(given, list) else ()),
+        *(each for turn in turns for each in turn),
+    ]
+    marked = [place for place in places if "cache_control" in place]
+    if len(marked) > _MOST_MARKS:
+        return f"A maximum of 4 blocks with cache_control may be provided. Found {len(marked)}."
+    for place in marked:
+        if place["cache_control"].get("type") != "ephemeral":
+            return "cache_control.type: Input should be 'ephemeral'"
+        if place.get("type") in ("thinking", "redacted_thinking"):
+            return "cache_control: Extra inputs are not permitted"
+    return None
+
+
 def _error(problem: Problem) -> object:
     return {"type": "error", "error": {"type": problem.name, "message": problem.message}}
 
@@ -126,4 +148,19 @@ def _credential(received: Received) -> str | None:
     return received.headers.get("x-api-key") or bearer(received)
 
 
-MESSAGES = Vendor("anthropic-messages", "", _stream, _judge, _error, _credential)
+def _listing(models: Sequence[str], query: Mapping[str, str]) -> object:
+    """Pages of at most `limit` models (20 where it is not said), each going on behind `after_id`."""
+    start = models.index(query["after_id"]) + 1 if query.get("after_id") in models else 0
+    shown = models[start : start + int(query.get("limit", "20"))]
+    data = [
+        {
+            "type": "model", "id": name, "display_name": name.title(), "created_at": "2026-09-21T14:13:20Z",
+            "lifecycle": "active", "max_input_tokens": 200_000, "max_tokens": 64_000,
+        }
+        for name in shown
+    ]  # fmt: skip
+    ends = {"first_id": shown[0] if shown else None, "last_id": shown[-1] if shown else None}
+    return {"data": data, "has_more": start + len(shown) < len(models), **ends}
+
+
+MESSAGES = Vendor("anthropic-messages", "", _stream, _judge, _error, _credential, _listing)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sayso.control.protocol.payloads.scalars import UNSET
 from sayso.testing.provider import Call, Say, Think
-from sayso.testing.vendor_servers.chat import bearer
+from sayso.testing.vendor_servers.chat import bearer, listing
 from sayso.testing.vendor_servers.histories import Step, find_fault
 from sayso.testing.vendor_servers.server import Problem, Received, Vendor
 from sayso.testing.vendor_servers.turns import Said, arguments_of, frame, pieces_of
@@ -154,4 +154,4 @@ def _error(problem: Problem) -> object:
     return {"error": {"message": problem.message, "type": problem.name, "param": None, "code": code}}
 
 
-RESPONSES = Vendor("openai-responses", "/v1", _stream, _judge, _error, bearer)
+RESPONSES = Vendor("openai-responses", "/v1", _stream, _judge, _error, bearer, listing)

@@ -211,7 +211,7 @@ async def test_a_session_is_opened_listed_read_and_closed(trace: Trace, agent_sc
         _, state = await at.get("/sessions/s7/state")
         assert (state["payload"]["status"], state["in_reply_to"].startswith("oap-request-")) == ("idle", True)
         _, tools = await at.get("/sessions/s7/tools")
-        assert [tool["name"] for tool in tools["payload"]["tools"]] == ["book"]
+        assert [tool["name"] for tool in tools["payload"]["tools"]] == ["book", "request_user_input"]
         closed = await at.http.post("/sessions/s7/close")
         assert (closed.status_code, closed.content) == (204, b"")
         again = at.read(await at.http.post("/sessions/s7/close"))
@@ -414,8 +414,8 @@ async def test_settings_have_one_route_and_what_has_no_type_is_refused_by_its_fe
         asked = switch_request(IDS, at.house.session_id, "scripted/two")
         for route in ("model", "settings"):
             refused = await at.post(f"{at.path}/{route}", msgspec.structs.replace(asked, id=IDS.new("req")))
-            assert error(refused) == (400, "unsupported_feature")
-            assert refused[1]["payload"]["error"]["details"]["feature"] == "session.model.switch"
+            assert error(refused) == (400, "model_not_found")
+            assert refused[1]["payload"]["error"]["details"]["model_id"] == "scripted/two"
         update = json.loads(write_envelope(asked)) | {"type": "session.settings.update.request", "id": "u1"}
         answer = at.read(await at.http.post(f"{at.path}/settings", content=json.dumps(update), headers=JSON))
         assert (error(answer), answer[1]["in_reply_to"]) == ((400, "unsupported_feature"), "u1")

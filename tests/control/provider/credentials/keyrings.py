@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -47,6 +48,20 @@ class Forgetting(Keeping):
 
     def set_password(self, service: str, username: str, password: str) -> None:
         pass
+
+
+class Silent(Keeping):
+    """A desktop that asks a person who is not there, until `answer` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+        self.answer = threading.Event()
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self.asked += 1
+        self.answer.wait()
+        return super().get_password(service, username)
 
 
 @contextmanager

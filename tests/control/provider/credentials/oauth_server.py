@@ -108,6 +108,9 @@ async def oauth_server() -> AsyncIterator[tuple[OAuthServer, Fetcher]]:
     routes = [
         Route("/device/code", it.begin, methods=["POST"]),
         Route("/token", it.give, methods=["POST"]),
+        # Where the catalog's own device flow asks.
+        Route("/login/device/code", it.begin, methods=["POST"]),
+        Route("/login/oauth/access_token", it.give, methods=["POST"]),
     ]
     async with serving(Starlette(routes=routes)) as address:
         it.place = f"127.0.0.1:{address.port}"

@@ -12,9 +12,10 @@ import pytest
 from starlette.responses import JSONResponse
 
 from sayso.control.provider.catalog.rows import OAuthOrigin, Row
+from sayso.control.provider.credentials.files import locked
 from sayso.control.provider.credentials.resolving import Credentials
 from sayso.control.provider.credentials.store import CredentialStore
-from sayso.control.provider.credentials.values import OAuthToken
+from sayso.control.provider.credentials.values import ApiKey, OAuthToken
 from sayso.core.clock import ManualClock
 from sayso.core.instants import epoch
 from sayso.core.refusal import PeerUnreachable, Refused
@@ -142,3 +143,46 @@ async def test_a_refreshed_token_that_declares_another_place_is_judged_again(tmp
         with pytest.raises(Refused, match=r"not sent to https://one\.example"):
             await it.one.secret(row, "https://one.example/v1")
         assert await it.one.secret(row, "https://two.example/v1") == "at-2"
+
+
+async def test_a_token_that_was_not_taken_is_renewed_before_its_time(tmp_path: Path) -> None:
+    """Once, however many were told no to the same one; a token that is not the stored one is old already."""
+    async with case(tmp_path) as it:
+        found: list[str | None] = []
+
+        async def ask(credentials: Credentials) -> None:
+            found.append(await credentials.renew(it.row, URL, "at-1"))
+
+        async with anyio.create_task_group() as group:
+            for credentials in (it.one, it.two) * 4:
+                group.start_soon(ask, credentials)
+        assert found == ["at-2"] * 8
+        assert len(it.server.asked) == 1
+        assert await it.one.renew(it.row, URL, "at-0") == "at-2"
+        assert len(it.server.asked) == 1
+
+
+async def test_what_is_renewed_goes_where_the_token_may_and_nowhere_else(tmp_path: Path) -> None:
+    """And a key, or nothing, is not renewed."""
+    async with case(tmp_path) as it:
+        with pytest.raises(Refused) as refused:
+            await it.one.renew(it.row, "https://evil.example", "at-1")
+        assert (refused.value.refusal.reason, it.server.asked) == ("origin_not_allowed", [])
+        it.store.put("toy", ApiKey(key="k-1"))
+        assert await it.one.renew(it.row, URL, "k-1") is None
+        it.store.remove("toy")
+        assert await it.one.renew(it.row, URL, "at-1") is None
+        assert it.server.asked == []
+
+
+async def test_whoever_waits_for_another_process_can_stop_waiting(tmp_path: Path) -> None:
+    """The other one may have been stopped in the middle of its refresh."""
+    async with case(tmp_path) as it:
+        it.clock.advance(timedelta(seconds=60))
+        with locked(tmp_path / ".auth-toy.lock"):
+            with anyio.move_on_after(0.05) as waiting:
+                await it.one.secret(it.row, URL)
+            assert waiting.cancelled_caught
+            assert it.server.asked == []
+        with anyio.fail_after(30):
+            assert await it.one.secret(it.row, URL) == "at-2"

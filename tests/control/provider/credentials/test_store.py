@@ -13,11 +13,11 @@ import pytest
 
 from sayso.control.provider.credentials.auth_file import AUTH_FILE
 from sayso.control.provider.credentials.files import write_whole
-from sayso.control.provider.credentials.keyring_entries import SERVICE_VARIABLE
+from sayso.control.provider.credentials.keyring_entries import SERVICE_VARIABLE, KeyringEntries
 from sayso.control.provider.credentials.store import CredentialStore, Kept
 from sayso.control.provider.credentials.values import ApiKey, OAuthToken
 from sayso.core.refusal import Corrupt, Refused
-from tests.control.provider.credentials.keyrings import Failing, Forgetting, Keeping, using
+from tests.control.provider.credentials.keyrings import Failing, Forgetting, Keeping, Silent, using
 
 KEY = ApiKey(key="sk-secret")
 TOKEN = OAuthToken(access_token="at-secret", refresh_token="rt-secret", expires_at=5, scope="a", base_url="https://x")
@@ -166,3 +166,19 @@ def test_no_value_shows_its_secret() -> None:
     """Neither by itself nor inside what holds it."""
     for value in (KEY, TOKEN, Kept(credential=TOKEN, keeper="file"), [KEY], {"a": TOKEN}):
         assert "secret" not in f"{value!r} {value}"
+
+
+@pytest.mark.req("OAP-150")
+def test_a_keyring_that_does_not_answer_is_waited_for_once(tmp_path: Path) -> None:
+    """Nobody else is kept waiting meanwhile; once it has answered it is asked again."""
+    silent = Silent()
+    entries = KeyringEntries(tmp_path, "sayso-test", patience=0.01)
+    try:
+        with using(silent):
+            assert [entries.get("toy"), entries.get("toy"), entries.get("other")] == [None] * 3
+            assert (silent.asked, entries.trouble) == (1, "TimeoutError")
+            silent.answer.set()
+            assert KeyringEntries(tmp_path, "sayso-test").put("toy", "k-1")
+            assert any(entries.get("toy") == "k-1" for _ in range(1000))
+    finally:
+        silent.answer.set()

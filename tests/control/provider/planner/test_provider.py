@@ -168,14 +168,14 @@ async def test_a_cancel_settles_as_aborted_wherever_it_falls(provider_schema: An
 async def test_it_describes_itself_and_its_one_model(provider_schema: Any) -> None:
     """By the profile's shapes, under a name that says what it is."""
     planner = OfflinePlanner(CountingIds())
-    described = planner.describe(
+    described = await planner.describe(
         ProviderEnvelope(type="provider.describe.request", id="r_1", payload=DescribeRequest())
     )
-    listed = planner.models(
+    listed = await planner.models(
         ProviderEnvelope(type="provider.models.list.request", id="r_2", payload=ModelsListRequest())
     )
     other = ModelsListRequest(provider_id="somebody-else")
-    theirs = planner.models(ProviderEnvelope(type="provider.models.list.request", id="r_3", payload=other))
+    theirs = await planner.models(ProviderEnvelope(type="provider.models.list.request", id="r_3", payload=other))
     assert theirs.payload.models == ()
     for answer in (described, listed, theirs):
         provider_schema.validate(json.loads(write_envelope(answer)))

@@ -159,9 +159,9 @@ class Bench:
 
 @asynccontextmanager
 async def open_bench(
-    wire: str, answers: Iterable[Answer] = (), *, schema: Any = None, **more: Any
+    wire: str, answers: Iterable[Answer] = (), *, schema: Any = None, keeps_carries: bool = False, **more: Any
 ) -> AsyncIterator[Bench]:
-    server = VendorServer(VENDORS[wire], answers)
+    server = VendorServer(VENDORS[wire], answers, keeps_carries=keeps_carries)
     clock, told = ManualClock(NOON), []  # type: ignore[var-annotated]
     async with serving(server, grace=0.1) as address:
         made = offering(wire, **{"base_url": f"{address.url}{server.vendor.base}", **more})

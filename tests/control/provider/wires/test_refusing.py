@@ -142,6 +142,20 @@ async def test_no_error_and_no_log_holds_the_credential(wire: str, capsys: pytes
 
 @pytest.mark.anyio
 @every_wire
+@pytest.mark.parametrize("before", [0, 250, 270, 283, 284, 299, 400])
+@pytest.mark.req("OAP-154")
+async def test_no_piece_of_a_credential_stands_where_a_vendors_words_are_cut(wire: str, before: int) -> None:
+    """However far into a long sentence it is quoted."""
+    quoting = {"error": {"message": f"{'x' * before}{KEY} {'y' * 400}", "type": "invalid_request_error"}}
+    async with open_bench(wire, [Status(400, quoting), Stream([frame({"type": "error", **quoting})])]) as bench:
+        told = [await bench.infer(), await bench.infer()]
+    for heard in told:
+        assert KEY[:4] not in heard.error.message
+        assert len(heard.error.message) <= 300
+
+
+@pytest.mark.anyio
+@every_wire
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 @pytest.mark.req("OAP-154")
 async def test_a_redirect_is_not_followed(wire: str, status: int) -> None:
@@ -235,6 +249,6 @@ def test_every_status_and_body_has_one_of_the_closed_codes(status: int, body: by
 def test_a_vendors_words_are_cut_and_stripped() -> None:
     """No control sequence and no page of text reaches a terminal."""
     body = '{"error":{"message":"a\\u001b[2J\\u202eb' + "x" * 999 + '"}}'
-    message = failure_of_status(400, body.encode(), None).message
+    message = failure_of_status(400, body.encode(), None).error(None).message
     assert message.startswith("the vendor says: a [2J bxxx")
     assert len(message) < 330

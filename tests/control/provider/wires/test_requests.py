@@ -16,6 +16,7 @@ from sayso.control.protocol.payloads.content import (
     TextPart,
     ToolCallPart,
     ToolResultPart,
+    Usage,
 )
 from sayso.control.protocol.payloads.inference import InferenceTool, ReasoningRequest
 from sayso.control.protocol.payloads.provider import WireCompatibility
@@ -29,6 +30,8 @@ FINE = Said([Say("fine")])
 CLOSED = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
 OPEN = {"type": "object", "properties": {"q": {"type": "string"}}}
 LOOK = InferenceTool(name="look", description="Looks.", input_schema=OPEN)
+LOOK_AGAIN = InferenceTool(name="look_again", input_schema=OPEN)
+KEPT = {"cache_control": {"type": "ephemeral"}}
 DOT = Image(data="aGVsbG8=", media_type="image/png")
 
 
@@ -64,10 +67,10 @@ BODIES: dict[str, Any] = {
         "text": {"format": {"type": "json_schema", "name": "answer", "schema": CLOSED, "strict": True}},
     },
     MESSAGES: {
-        "model": "fixture", "stream": True, "system": [{"type": "text", "text": "be brief"}],
-        "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}],
+        "model": "fixture", "stream": True, "system": [{"type": "text", "text": "be brief", **KEPT}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "hi", **KEPT}]}],
         "max_tokens": 99, "temperature": 0.5, "top_p": 0.9,
-        "tools": [{"name": "look", "input_schema": OPEN, "description": "Looks."}],
+        "tools": [{"name": "look", "input_schema": OPEN, "description": "Looks.", **KEPT}],
         "tool_choice": {"type": "tool", "name": "look"},
         "output_config": {"format": {"type": "json_schema", "schema": CLOSED}},
     },
@@ -110,7 +113,7 @@ async def test_each_choice_of_a_tool_has_its_word(wire: str, choice: str) -> Non
 PICTURED: dict[str, Any] = {
     CHAT: {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGVsbG8="}},
     RESPONSES: {"type": "input_image", "image_url": "data:image/png;base64,aGVsbG8=", "detail": "auto"},
-    MESSAGES: {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}},
+    MESSAGES: {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}, **KEPT},
     GENERATE: {"inlineData": {"mimeType": "image/png", "data": "aGVsbG8="}},
 }
 
@@ -226,7 +229,7 @@ async def test_what_a_part_carries_comes_back_as_it_came(wire: str, text: str) -
                        {"type": "text", "text": "let me"},
                        {"type": "tool_use", "id": "c1", "name": "look", "input": {"q": "x"}}]},
                    {"role": "user", "content": [
-                       {"type": "tool_result", "tool_use_id": "c1", "content": '{"found":1}'}]}],
+                       {"type": "tool_result", "tool_use_id": "c1", "content": '{"found":1}', **KEPT}]}],
         GENERATE: [{"role": "user", "parts": [{"text": "go"}]},
                    {"role": "model", "parts": [
                        {"text": text, "thoughtSignature": "opaque/+=token", "thought": True}, {"text": "let me"},
@@ -338,3 +341,58 @@ async def test_ids_another_vendor_made_are_written_as_this_one_takes_them() -> N
     use, answer = body["messages"][1]["content"][0], body["messages"][2]["content"][0]
     assert use["id"] == answer["tool_use_id"]
     assert use["id"].replace("_", "").isalnum()
+
+
+@pytest.mark.anyio
+async def test_what_stays_is_marked_for_the_vendors_cache_and_thoughts_are_not() -> None:
+    """Three marks however long the conversation; a model that takes none is sent none."""
+    turn = Said([Think("hm", "sig"), Say("a"), Call("look", {}, "c1"), Call("look", {}, "c2")])
+    for caches in (True, False):
+        async with open_bench(MESSAGES, [turn, FINE], caches_prompts=caches) as bench:
+            said = (await bench.infer()).end.message
+            results = tuple(ToolResultPart(tool_call_id=each, result="r") for each in ("c1", "c2"))
+            history = (*SYSTEM, said, Message(role="tool", content=results))
+            heard = await bench.infer(ask(history, tools=(LOOK, LOOK_AGAIN)))
+            assert heard.stop_reason == "stop"
+            body = bench.sent
+        blocks = [block for message in body["messages"] for block in message["content"]]
+        marked = [place for place in (*body["system"], *body["tools"], *blocks) if "cache_control" in place]
+        wanted = [body["system"][-1], body["tools"][-1], body["messages"][-1]["content"][-1]]
+        assert marked == (wanted if caches else [])
+        assert body["messages"][-1]["content"][-1]["tool_use_id"] == "c2"
+
+
+@pytest.mark.anyio
+async def test_cached_tokens_are_tokens_that_went_in() -> None:
+    """Anthropic counts them apart, and the profile has one figure; the other vendors count them in."""
+    from sayso.testing.vendor_servers import Stream, messages  # noqa: PLC0415 - used here alone
+
+    counted = {
+        "input_tokens": 3,
+        "cache_creation_input_tokens": 20,
+        "cache_read_input_tokens": 1000,
+        "output_tokens": 1,
+    }
+    frames = [
+        messages.event("message_start", message={"usage": counted}),
+        messages.event("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 5}),
+        messages.event("message_stop"),
+    ]
+    async with open_bench(MESSAGES, [Stream(frames)]) as bench:
+        assert (await bench.infer()).usage == Usage(input_tokens=1023, output_tokens=5)
+
+
+@pytest.mark.anyio
+@every_wire
+@pytest.mark.parametrize("is_one", [True, False])
+@pytest.mark.req("OAP-133")
+async def test_a_picture_among_results_stands_between_none_of_them(wire: str, is_one: bool) -> None:
+    """A tool may show one; vendors want all results of a turn right behind its calls, and the picture still goes."""
+    calls = tuple(ToolCallPart(tool_call_id=each, name="look", arguments_json={}) for each in ("c1", "c2"))
+    first, second = (ToolResultPart(tool_call_id=each, result="r") for each in ("c1", "c2"))
+    shown = ImagePart(image=DOT)
+    apart = (Message(role="tool", content=(first, shown)), Message(role="tool", content=(second,)))
+    together = (Message(role="tool", content=(first, shown, second)),)
+    body = await sent(wire, user(TextPart(text="go")), Message(role="assistant", content=calls),
+                      *(together if is_one else apart), tools=(LOOK,))  # fmt: skip
+    assert str(body).count("aGVsbG8=") == 1

@@ -42,6 +42,8 @@ FORMS: dict[str, tuple[str | None, float]] = {
     "negative": ("-1", 0.5),
     "zero": ("0", 0.5),
     "a date": (format_datetime(NOON + timedelta(seconds=7), usegmt=True), 7.0),
+    "an old date": (f"{NOON + timedelta(seconds=7):%A, %d-%b-%y %H:%M:%S GMT}", 7.0),
+    "C's date": (f"{NOON + timedelta(seconds=7):%a %b %d %H:%M:%S %Y}", 7.0),
     "a date that has passed": (format_datetime(NOON - timedelta(days=25), usegmt=True), 0.5),
     "nothing": (None, 0.5),
     "nonsense": ("soon", 0.5),

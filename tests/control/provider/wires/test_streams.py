@@ -88,6 +88,19 @@ async def test_b18_an_error_inside_a_stream_of_200_fails_the_inference(wire: str
     assert "busy" in heard.error.message
 
 
+@every_wire
+@pytest.mark.parametrize("odd", [[], {}, [429], {"code": 429}, True, 1.5, None, 10**18, "\u0000"])
+@pytest.mark.req("OAP-133")
+async def test_b18_an_error_of_another_shape_is_an_error_all_the_same(wire: str, odd: object) -> None:
+    """Whatever type its members have, at any depth; nothing but a failure leaves the provider."""
+    error = {"code": odd, "type": odd, "status": odd, "message": odd, "details": odd}
+    for data in ({"type": "error", "error": error}, {"type": "response.failed", "response": {"error": error}}):
+        heard = await hear(wire, frame(data))
+        assert heard.types == ["create.response", "started", "failed"]
+    heard = await hear(wire, frame({"type": "error", "error": {"error": error}}))
+    assert heard.types[-1] == "failed"
+
+
 @pytest.mark.parametrize(
     ("wire", "data", "code"),
     [

@@ -10,11 +10,11 @@ import msgspec
 
 from sayso.control.adapters.contract import Descriptor
 from sayso.control.adapters.gates import verify_compact, verify_feature, verify_pin, verify_submit
-from sayso.control.adapters.reference.journal import Journal
 from sayso.control.adapters.reference.machine import Begun, Close, Command, Read, decide
 from sayso.control.adapters.reference.talk import MemorySession
 from sayso.control.adapters.reference.views import models_of, state_of, tools_of
 from sayso.control.adapters.stream import RunStream
+from sayso.control.loop.replay import Replay
 from sayso.control.protocol.closing import Telling
 from sayso.control.protocol.envelope import Envelope
 from sayso.control.protocol.payloads.action import (
@@ -68,7 +68,7 @@ class OpenMemorySession:
         self._ids = ids
         self._release = release
         self._streams: dict[str, RunStream] = {}
-        self._journal = Journal(capacity)
+        self._replay = Replay(capacity)
         self._announcements = RunStream()
         self._announced = 0
         self._settlements: dict[str, str] = {}
@@ -171,7 +171,7 @@ class OpenMemorySession:
 
     def resume(self, run_id: str, after: int) -> AsyncIterator[Envelope[Wire]]:
         self._verify_run(run_id)
-        return self._journal.read(run_id, after)
+        return self._replay.read(run_id, after)
 
     async def session_events(self) -> AsyncIterator[Envelope[Wire]]:
         async for envelope in self._announcements.read():
@@ -190,7 +190,7 @@ class OpenMemorySession:
         if self._session.is_closed:
             return
         self._apply(Close())
-        self._journal.close()
+        self._replay.close()
         self._announcements.end()
         self._release(self._session)
 
@@ -225,7 +225,7 @@ class OpenMemorySession:
         )
         if telling.type in _SETTLING:
             self._settlements[f"{run_id}#{number}"] = envelope.id
-        self._journal.keep(envelope)
+        self._replay.keep(envelope)
         self._streams[run_id].tell(envelope)
         if telling.type in TERMINALS:
             self._streams[run_id].end()

@@ -4,7 +4,8 @@ The members have the names and meanings of `wires.offering.Offering`, which this
 
     facts = facts_for(row, "gpt-5.5", credentials)
     Offering(id=facts.id, wire=facts.wire, base_url=facts.base_url, model=facts.model, model_ref=facts.model_ref,
-             credential=facts.credential, auth=facts.auth, max_output_tokens=facts.max_output_tokens)
+             credential=facts.credential, renew=facts.renew, auth=facts.auth,
+             max_output_tokens=facts.max_output_tokens)
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class Address:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What one model behind one provider is. `credential` is asked before every attempt; None asks anonymously."""
+    """What one model behind one provider is. `credential` is asked before every attempt; None asks anonymously.
+    `renew` is told a text that the vendor did not take, and has another one or none.
+    """
 
     id: str
     wire: WireName
@@ -43,6 +46,7 @@ class Facts:
     model_ref: str
     auth: KeyHeader
     credential: Callable[[], Awaitable[str | None]] | None = field(default=None, repr=False)
+    renew: Callable[[str], Awaitable[str | None]] | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict)
     max_output_tokens: int | None = None
     models_url: str | None = None
@@ -75,6 +79,9 @@ def facts_for(
     async def secret() -> str | None:
         return await credentials.secret(row, address.base_url, header=(header, address.wire))
 
+    async def renew(rejected: str) -> str | None:
+        return await credentials.renew(row, address.base_url, rejected)
+
     known = model_facts(row, model, listed=listed, dev=dev)
     return Facts(
         id=row.id,
@@ -84,6 +91,7 @@ def facts_for(
         model_ref=f"{row.id}/{model}",
         auth=header,
         credential=secret if credential is not None else None,
+        renew=renew if isinstance(credential, OAuthToken) else None,
         max_output_tokens=known.max_tokens,
         models_url=address.models_url,
         known=known,

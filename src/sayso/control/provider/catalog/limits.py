@@ -10,20 +10,28 @@ from sayso.core.refusal import Refused
 __all__ = ("DevFacts", "ListedFacts", "ModelFacts", "allow_window", "model_facts")
 
 
-class ListedFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the vendor's own listing says of a model; absent is unknown."""
+class ListedFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the vendor's own listing says of a model; absent is unknown. `created` is seconds since 1970."""
 
     name: str | None = None
     context_window: int | None = None
     max_tokens: int | None = None
+    created: int | None = None
+    is_deprecated: bool = False
+    has_tools: bool | None = None
+    is_chat: bool | None = None
 
 
 class DevFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What models.dev says of a model; absent is unknown."""
+    """What models.dev says of a model; absent is unknown. `released` is seconds since 1970."""
 
     context_window: int | None = None
     max_tokens: int | None = None
     is_deprecated: bool = False
+    name: str | None = None
+    released: int | None = None
+    has_tools: bool | None = None
+    is_chat: bool | None = None
 
 
 class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,10 +55,10 @@ def model_facts(row: Row, model: str, *, listed: ListedFacts | None = None, dev:
     window = _first(known.context_window, listed.context_window, row.context_window, dev.context_window)
     return ModelFacts(
         id=model,
-        name=known.name or listed.name,
+        name=known.name or listed.name or dev.name,
         context_window=window,
         max_tokens=_first(known.max_tokens, listed.max_tokens, row.max_tokens, dev.max_tokens),
-        is_deprecated=dev.is_deprecated,
+        is_deprecated=listed.is_deprecated or dev.is_deprecated,
         ceiling=row.max_context_window if row.max_context_window is not None else window,
     )
 

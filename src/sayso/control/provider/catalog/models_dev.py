@@ -7,6 +7,7 @@ everything as it was. Only what the catalog's rows point at is kept. The copy is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -22,7 +23,7 @@ from sayso.control.provider.credentials.files import write_whole
 from sayso.control.provider.credentials.values import LAST_SECOND
 from sayso.core import strictjson
 from sayso.core.clock import Clock
-from sayso.core.instants import epoch, from_epoch
+from sayso.core.instants import epoch, from_epoch, parse_instant
 from sayso.core.refusal import PeerRefused, PeerUnreachable, Refused
 from sayso.net.fetch import Fetcher
 
@@ -35,6 +36,8 @@ _VERSION = 1
 _LARGEST = 64 * 1024 * 1024
 _SECONDS = 30.0
 _MOST_TOKENS = 2**53 - 1
+_LONGEST_NAME = 200
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?")
 
 Known = Mapping[str, Mapping[str, DevFacts]]
 
@@ -58,6 +61,11 @@ class ModelsDev:
         """What is kept of a model under a row's `models_dev`; None: nothing."""
         copy = self._read()
         return copy.models.get(key, {}).get(model) if copy is not None and key is not None else None
+
+    def models(self, key: str | None) -> Mapping[str, DevFacts]:
+        """Everything that is kept under a row's `models_dev`."""
+        copy = self._read()
+        return copy.models.get(key, {}) if copy is not None and key is not None else {}
 
     def is_fresh(self) -> bool:
         """Whether there is a copy of the last 24 hours. One from the future is not: the clock was turned."""
@@ -116,7 +124,33 @@ def _facts(model: strictjson.JsonValue) -> DevFacts:
         context_window=_tokens(_member(limit, "context")),
         max_tokens=_tokens(_member(limit, "output")),
         is_deprecated=_member(model, "status") == "deprecated",
+        name=_name(_member(model, "name")),
+        released=_day(_member(model, "release_date")),
+        has_tools=_flag(_member(model, "tool_call")),
+        is_chat=_talks(_member(_member(model, "modalities"), "output")),
     )
+
+
+def _name(value: strictjson.JsonValue) -> str | None:
+    return value if isinstance(value, str) and 0 < len(value) <= _LONGEST_NAME and value.isprintable() else None
+
+
+def _day(value: strictjson.JsonValue) -> int | None:
+    """The beginning of a day in UTC; models.dev also knows months, which begin on their first."""
+    if not isinstance(value, str) or not _DATE.fullmatch(value):
+        return None
+    try:
+        return epoch(parse_instant(f"{value[:7]}-{value[8:] or '01'}T00:00:00Z"))
+    except Refused:
+        return None
+
+
+def _flag(value: strictjson.JsonValue) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _talks(outputs: strictjson.JsonValue) -> bool | None:
+    return "text" in outputs if isinstance(outputs, list) else None
 
 
 def _member(value: strictjson.JsonValue, name: str) -> strictjson.JsonValue:

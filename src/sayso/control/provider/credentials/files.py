@@ -55,14 +55,15 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, *, waits: bool = True) -> Iterator[None]:
     """Waits until no other process is in the same block over the same path. The file stays: it is nothing but a lock.
-    Blocks its thread, so never on the event loop where another process may hold it for long.
+    Blocks its thread, so never on the event loop where another process may hold it for long; unless it `waits`, it
+    raises `BlockingIOError` instead.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(descriptor, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         os.close(descriptor)

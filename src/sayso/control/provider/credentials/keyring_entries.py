@@ -2,11 +2,13 @@
 
 The keyring has no list, so an entry is asked for by name: the service (`SAYSO_KEYRING_SERVICE`, else `sayso`) and the
 home with the provider, so that two homes never see each other's. A keyring that fails is told apart from one that has
-nothing, and neither ends a command: the file is there.
+nothing, and neither ends a command: the file is there. One that does not answer, such as a desktop that asks a person
+who is not there, is asked on a thread that nothing waits for at the end.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,16 +17,21 @@ __all__ = ("DEFAULT_SERVICE", "SERVICE_VARIABLE", "KeyringEntries")
 
 T = TypeVar("T")
 
+_PATIENCE = 20.0
 SERVICE_VARIABLE = "SAYSO_KEYRING_SERVICE"
 DEFAULT_SERVICE = "sayso"
 
 
 class KeyringEntries:
-    """One home's entries. Every call may wait for a desktop that asks its user, so keep it off the event loop."""
+    """One home's entries. Every call may wait up to `patience` seconds for a desktop that asks its user, so keep it off
+    the event loop. While a call stays unanswered no other is made.
+    """
 
-    def __init__(self, home: Path, service: str) -> None:
+    def __init__(self, home: Path, service: str, *, patience: float = _PATIENCE) -> None:
         self._home = str(home.resolve())
         self._service = service
+        self._patience = patience
+        self._unanswered: threading.Thread | None = None
         self._is_usable: bool | None = None
         self.trouble: str | None = None
         """The kind of the last failure, for a status line; never its text, which a backend may fill with anything."""
@@ -66,11 +73,23 @@ class KeyringEntries:
         return f"{self._home} provider {provider}"
 
     def _try(self, act: Callable[[], T]) -> T | None:
-        try:
-            return act()
-        except Exception as error:  # noqa: BLE001 - backends raise what their desktop raises
-            self.trouble = type(error).__name__
+        done: list[T] = []
+
+        def run() -> None:
+            try:
+                done.append(act())
+            except Exception as error:  # noqa: BLE001 - backends raise what their desktop raises
+                self.trouble = type(error).__name__
+
+        if self._unanswered is None or not self._unanswered.is_alive():
+            asking = threading.Thread(target=run, name="keyring", daemon=True)
+            asking.start()
+            asking.join(self._patience)
+            self._unanswered = asking if asking.is_alive() else None
+        if self._unanswered is not None:
+            self.trouble = TimeoutError.__name__
             return None
+        return done[0] if done else None
 
 
 def _keyring() -> Any:

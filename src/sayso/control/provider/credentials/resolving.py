@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +17,7 @@ from sayso.control.provider.credentials.environment import from_environment
 from sayso.control.provider.credentials.files import locked
 from sayso.control.provider.credentials.oauth.refresh import refresh
 from sayso.control.provider.credentials.origins import verify_destination
-from sayso.control.provider.credentials.store import CredentialStore
+from sayso.control.provider.credentials.store import CredentialStore, Keeper
 from sayso.control.provider.credentials.values import ApiKey, Credential, OAuthToken
 from sayso.core.clock import Clock
 from sayso.core.refusal import PeerUnreachable, Refused
@@ -26,6 +26,7 @@ from sayso.net.fetch import Fetcher
 __all__ = ("Credentials", "Held", "Source", "State", "header_of", "missing")
 
 Source = Literal["environment", "keyring", "file"]
+_LOOK_AGAIN = 0.05
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,8 +61,19 @@ class Credentials:
         self._store = store
         self.environ = environ
         self._clock = clock
-        self._fetcher = fetcher
+        self.fetcher = fetcher
         self._locks: dict[str, anyio.Lock] = {}
+
+    def keep(self, row: Row, credential: Credential) -> Keeper:
+        """Stores what a person typed (`read_key`) or a sign-in gave, and says where it is. May wait for the keyring.
+
+        Refused `file_not_private`; Corrupt for a damaged file.
+        """
+        return self._store.put(row.id, credential)
+
+    def forget(self, row: Row) -> bool:
+        """Forgets what is stored for the row; whether there was anything. Errors as `keep`."""
+        return self._store.remove(row.id)
 
     def look(self, row: Row) -> Held | None:
         """The row's credential by its own precedence; None where there is none. May wait for the keyring.
@@ -101,6 +113,10 @@ class Credentials:
         """
         return [row for row in rows if self.state(row).status == "authenticated"]
 
+    async def _look(self, row: Row) -> Held | None:
+        """As `look`, off the event loop. Whoever stops waiting is let go: nothing comes of a look."""
+        return await anyio.to_thread.run_sync(self.look, row, abandon_on_cancel=True)
+
     async def secret(self, row: Row, base_url: str, *, header: tuple[KeyHeader, WireName] | None = None) -> str | None:
         """The text to send to that URL now; None: there is no credential, and the row may do without. `header` is how
         it will travel on which wire: a credential that came since and travels in another way is not handed over.
@@ -108,7 +124,7 @@ class Credentials:
         Refused `credential_missing` (none, or `origin_not_allowed`), `credential_expired`, and what `look` refuses;
         PeerUnreachable where a spent token could not be refreshed.
         """
-        held = await anyio.to_thread.run_sync(self.look, row)
+        held = await self._look(row)
         if held is None:
             if "none" in row.auth:
                 return None
@@ -129,19 +145,37 @@ class Credentials:
             verify_destination(row, token, base_url, self.environ)
         return token.access_token
 
-    async def _fresh(self, row: Row) -> OAuthToken:
-        """One refresh at a time, in this process and among all: a vendor may take a refresh token only once."""
+    async def renew(self, row: Row, base_url: str, rejected: str) -> str | None:
+        """Another text to send in place of a token that the vendor did not take, which may have ended before its time;
+        None: there is nothing to renew, as with a key. One that somebody renewed since is given without a refresh.
+
+        Errors as `secret`.
+        """
+        held = await self._look(row)
+        if held is None or not isinstance(held.credential, OAuthToken):
+            return None
+        verify_destination(row, held.credential, base_url, self.environ)
+        token = await self._fresh(row, rejected)
+        verify_destination(row, token, base_url, self.environ)
+        return token.access_token
+
+    async def _fresh(self, row: Row, rejected: str | None = None) -> OAuthToken:
+        """One refresh at a time, in this process and among all: a vendor may take a refresh token only once. With
+        `rejected` a token is spent that has this text, and only that.
+        """
         async with self._locks.setdefault(row.id, anyio.Lock()), _alone(self._home / f".auth-{row.id}.lock"):
             kept = await anyio.to_thread.run_sync(self._store.get, row.id)
             token = kept.credential if kept is not None else None
             if not isinstance(token, OAuthToken):
                 raise missing(row)
-            if not token.is_spent(self._clock.now()):
+            is_spent = token.is_spent(self._clock.now()) if rejected is None else token.access_token == rejected
+            if not is_spent:
                 return token
             if row.oauth is None:
                 raise _expired(row)
             try:
-                fresh = await refresh(row.oauth, self.environ, token, fetcher=self._fetcher(), now=self._clock.now())
+                async with self.fetcher() as fetcher:
+                    fresh = await refresh(row.oauth, self.environ, token, fetcher=fetcher, now=self._clock.now())
             except Refused as refused:
                 if refused.refusal.code == "provider_unavailable":
                     raise PeerUnreachable(row.name, "its sign-in server failed") from None
@@ -176,9 +210,11 @@ def _expired(row: Row) -> Refused:
 
 @asynccontextmanager
 async def _alone(path: Path) -> AsyncIterator[None]:
-    lock = locked(path)
-    await anyio.to_thread.run_sync(lock.__enter__)
-    try:
+    """As `locked`, given up with whoever waits: another process may hold it for as long as it likes."""
+    with ExitStack() as stack:
+        while True:
+            with suppress(BlockingIOError):
+                stack.enter_context(locked(path, waits=False))
+                break
+            await anyio.sleep(_LOOK_AGAIN)
         yield
-    finally:
-        lock.__exit__(None, None, None)

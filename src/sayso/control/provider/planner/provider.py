@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from datetime import UTC
 from zoneinfo import ZoneInfo
 
@@ -35,8 +36,9 @@ from sayso.control.provider.planner.descriptor import (
     ModelsListRequest,
     ModelsListResponse,
 )
-from sayso.control.provider.planner.plan import plan
-from sayso.control.provider.planner.steps import Call, Step, refused
+from sayso.control.provider.planner.plan import INTRODUCTION, plan
+from sayso.control.provider.planner.steps import Call, Say, Step, refused
+from sayso.control.provider.planner.workspace.doing import tell_forms, work
 from sayso.control.provider.writer import InferenceWriter, write_cancel_response
 from sayso.core.ids import Ids
 from sayso.core.zones import find_zone
@@ -67,7 +69,7 @@ class OfflinePlanner:
         """The name people and settings know it by."""
         return PROVIDER_ID
 
-    def describe(self, request: ProviderEnvelope[DescribeRequest]) -> ProviderEnvelope[DescribeResponse]:
+    async def describe(self, request: ProviderEnvelope[DescribeRequest]) -> ProviderEnvelope[DescribeResponse]:
         """Answers `provider.describe.request`."""
         return ProviderEnvelope(
             type="provider.describe.response",
@@ -77,7 +79,7 @@ class OfflinePlanner:
             payload=DESCRIPTION,
         )
 
-    def models(self, request: ProviderEnvelope[ModelsListRequest]) -> ProviderEnvelope[ModelsListResponse]:
+    async def models(self, request: ProviderEnvelope[ModelsListRequest]) -> ProviderEnvelope[ModelsListResponse]:
         """Answers `provider.models.list.request`; another provider's models are none."""
         is_asked = request.payload.provider_id in (UNSET, PROVIDER_ID)
         return ProviderEnvelope(
@@ -135,11 +137,17 @@ def _objection(payload: InferenceCreateRequest) -> tuple[ProviderErrorCode, str]
 
 
 def _next_step(payload: InferenceCreateRequest) -> Step:
+    tools = {tool.name for tool in (() if payload.tool_choice == "none" else payload.tools or ())}
+    # What a workspace is asked for needs no time of day.
+    if (step := work(payload.messages, tools)) is not None:
+        return step
     now, zone = read_setting(payload.messages)
     if now is None:
         return refused(_TIMELESS)
-    tools = () if payload.tool_choice == "none" else payload.tools or ()
-    return plan(payload.messages, {tool.name for tool in tools}, now.astimezone(UTC), zone or _utc())
+    step = plan(payload.messages, tools, now.astimezone(UTC), zone or _utc())
+    if isinstance(step, Say) and step.text == INTRODUCTION and (forms := tell_forms(tools)):
+        return replace(step, text=f"{step.text}\n\n{forms}")
+    return step
 
 
 def _utc() -> ZoneInfo:

@@ -43,7 +43,7 @@ from sayso.core import strictjson
 from sayso.core.clock import Clock
 from sayso.core.frames import SseDecoder
 from sayso.core.ids import Ids
-from sayso.core.refusal import Refused
+from sayso.core.refusal import Corrupt, PeerUnreachable, Refused
 
 __all__ = ("WireProvider",)
 
@@ -51,6 +51,7 @@ T = TypeVar("T")
 Refusing = tuple[ProviderErrorCode, str]
 
 _AGENT = "sayso"
+_UNTAKEN = (401, 403)
 _log = structlog.get_logger(__name__)
 
 
@@ -192,22 +193,50 @@ class WireProvider:
             return "unsupported_feature", impossible
         try:
             secret = await self._ask_credential()
-        except Refused as refused:
-            failure = refused_as(refused)
-            return failure.code, failure.message
+        except Failed as failed:
+            return failed.failure.code, failed.failure.message
         body = strictjson.encode(self._kind.body(ask, self._offering))
         return _Live(inference_id, body, self._headers(payload), secret=secret)
 
     async def _ask_credential(self) -> str | None:
-        """Refused `credential_missing`, `credential_rejected`, and whatever the credential's keeper refuses."""
+        """Raises `Failed`: `credential_missing`, `credential_rejected`, and whatever the credential's keeper says."""
         if self._offering.credential is None:
             return None
-        secret = await self._offering.credential()
+        secret = await self._kept(self._offering.credential())
         if not secret:
-            raise Refused.because("credential_missing", f"there is no credential for {self.id}")
+            raise Failed(Failure("credential_missing", f"there is no credential for {self.id}"))
+        return self._sendable(secret)
+
+    @staticmethod
+    def _sendable(secret: str) -> str:
         if not (secret.isascii() and secret.isprintable()) or secret != secret.strip():
-            raise Refused.because("credential_rejected", "the credential holds characters that no header can")
+            raise Failed(Failure("credential_rejected", "the credential holds characters that no header can"))
         return secret
+
+    async def _kept(self, asked: Awaitable[str | None]) -> str | None:
+        """What the credential's keeper answers; its failures as the inference's, raised as `Failed`."""
+        try:
+            return await asked
+        except Refused as refused:
+            raise Failed(refused_as(refused)) from None
+        except PeerUnreachable:
+            raise Failed(Failure("provider_unavailable", "the sign-in server gave no fresh token")) from None
+        except Corrupt:
+            raise Failed(Failure("credential_missing", "the stored credentials cannot be read")) from None
+
+    async def _renew(self, live: _Live, failed: Failed) -> str | None:
+        """Another credential in place of one that was not taken; None: there is none, and the failure stands. A
+        sign-in server that does not answer leaves it standing too.
+        """
+        if self._offering.renew is None or live.secret is None or failed.failure.status not in _UNTAKEN:
+            return None
+        try:
+            secret = await live.wait(self._kept(self._offering.renew(live.secret)))
+        except Failed as unable:
+            if unable.failure.code != "provider_unavailable":
+                raise
+            return None
+        return self._sendable(secret) if secret and secret != live.secret else None
 
     def _headers(self, payload: InferenceCreateRequest) -> list[tuple[str, str]]:
         """All but the credential's; of two of one name the later counts."""
@@ -218,13 +247,19 @@ class WireProvider:
         return list(named.items())
 
     async def _answer(self, live: _Live) -> Answering:
-        """The first attempt that streams. Raises `Failed` with the last failure, `_Stopped`."""
-        waited, attempt = 0.0, 1
+        """The first attempt that streams. Raises `Failed` with the last failure, `_Stopped`. A token that is not taken
+        is renewed once, and the request sent again, beside the attempts that are counted.
+        """
+        waited, attempt, is_renewed = 0.0, 1, False
         path = self._kind.path(self._offering)
         while True:
             try:
                 return await live.wait(self._client.post(path, self._signed(live), live.body, self._clock.now()))
             except Failed as failed:
+                secret = None if is_renewed else await self._renew(live, failed)
+                if secret is not None:
+                    live.secret, is_renewed = secret, True
+                    continue
                 wait = next_wait(failed.failure, attempt, waited, self._offering.limits)
                 if wait is None:
                     raise
@@ -244,7 +279,8 @@ class WireProvider:
     def _signed(self, live: _Live) -> list[tuple[str, str]]:
         if live.secret is None:
             return live.headers
-        return [*live.headers, write_credential(self._offering.auth or self._kind.auth, live.secret)]
+        signed = write_credential(self._offering.auth or self._kind.auth, live.secret)
+        return [*live.headers, signed, *self._kind.account(live.secret)]
 
     # --- after it ----------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,8 @@ from sayso.core.refusal import Refused
 __all__ = ("Failure", "failure_in", "failure_of_status", "read_failure", "refused_as")
 
 _EXCERPT = 300
+_READ = 8192
+"""How much of a vendor's words is looked at; the excerpt is cut once the credential has been taken out."""
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _SECONDS = re.compile(r"(\d{1,10}(?:\.\d{1,9})?)s")
 
@@ -93,8 +95,13 @@ class Failure:
         """Whether the same request may well succeed later."""
         return self.code in _TRANSIENT and self.reason in _PASSING
 
+    def words(self, secret: str | None) -> str:
+        """The message as it may leave: the credential is taken out wherever it stands, and then the rest is cut."""
+        message = self.message.replace(secret, "[credential]") if secret else self.message
+        return message[:_EXCERPT]
+
     def error(self, secret: str | None) -> ProviderError:
-        """As the profile tells it; the credential is taken out wherever it stands."""
+        """As the profile tells it; `secret` is the credential that was sent."""
         details: dict[str, object] = {}
         if self.reason is not None:
             details["reason"] = self.reason
@@ -102,8 +109,9 @@ class Failure:
             details["status"] = self.status
         if self.wait is not None:
             details["retry_after_ms"] = round(self.wait * 1000)
-        message = self.message.replace(secret, "[credential]") if secret else self.message
-        return ProviderError(code=self.code, message=message, retriable=self.is_retriable, details=details or UNSET)
+        return ProviderError(
+            code=self.code, message=self.words(secret), retriable=self.is_retriable, details=details or UNSET
+        )
 
 
 def refused_as(refused: Refused) -> Failure:
@@ -143,7 +151,7 @@ def read_failure(body: bytes) -> object:
     if isinstance(value, list) and value:
         value = value[0]  # what Google answers to a request that asked for a stream
     fields = fields_of(value)
-    return fields.get("error") or (fields if "message" in fields else None)
+    return fields.get("error") or (fields if "message" in fields else None) or fields.get("detail")
 
 
 def _judge(error: object, fallback: ProviderErrorCode, *, is_status: bool = False) -> Failure:
@@ -151,8 +159,9 @@ def _judge(error: object, fallback: ProviderErrorCode, *, is_status: bool = Fals
     names = [str(fields.get(name, "")).lower() for name in ("code", "type", "status")]
     names += [text_in(detail, "reason").lower() for detail in list_in(fields, "details")]
     code = _named(names, fallback)
-    if not is_status and code is fallback and (number := fields.get("code")) in _BY_STATUS:
-        code = _BY_STATUS[number]  # type: ignore[index]
+    number = fields.get("code")
+    if not is_status and code is fallback and isinstance(number, int):
+        code = _BY_STATUS.get(number, code)
     said = error if isinstance(error, str) else text_in(fields, "message")
     if code in _ABOUT_CREDENTIALS and "expired" in said.lower():
         code = "credential_expired"
@@ -173,7 +182,7 @@ def _named(names: list[str], fallback: ProviderErrorCode) -> ProviderErrorCode:
 def _words(code: ProviderErrorCode, said: str) -> str:
     if code in _ABOUT_CREDENTIALS:
         return "the vendor did not accept the credential"
-    excerpt = _UNPRINTABLE.sub(" ", said).strip()[:_EXCERPT]
+    excerpt = _UNPRINTABLE.sub(" ", said[:_READ]).strip()
     return f"the vendor says: {excerpt}" if excerpt else "the vendor reports an error and says nothing of it"
 
 

@@ -15,13 +15,31 @@ from urllib.parse import SplitResult, urlsplit
 from sayso.control.protocol.payloads.provider import WireCompatibility
 from sayso.core.refusal import Refused
 
-__all__ = ("Auth", "Credential", "Limits", "Offering", "Thinking", "WireName", "origin_of", "verify_offering")
+__all__ = (
+    "Auth",
+    "Credential",
+    "Limits",
+    "Offering",
+    "Renewal",
+    "Thinking",
+    "WireName",
+    "origin_of",
+    "verify_offering",
+)
 
-WireName = Literal["openai-chat-completions", "openai-responses", "anthropic-messages", "google-generate-content"]
+WireName = Literal[
+    "openai-chat-completions",
+    "openai-responses",
+    "openai-codex-responses",
+    "anthropic-messages",
+    "google-generate-content",
+]
 Auth = Literal["bearer", "x-api-key", "x-goog-api-key", "api-key"]
 Thinking = Literal["effort", "budget"]
 Credential = Callable[[], Awaitable[str | None]]
 """Asked before every attempt, so that a refreshed token is used at once; None is: there is none now."""
+Renewal = Callable[[str], Awaitable[str | None]]
+"""Told a credential that the vendor answered 401 or 403 to, once an inference; another one, or None."""
 
 _SCHEMES = {"http": 80, "https": 443}
 
@@ -49,7 +67,8 @@ class Limits:
 class Offering:
     """`id` is the provider's name, `model` the vendor's name for the model. `auth` None takes the wire's own way;
     `credential` None asks anonymously. `max_output_tokens` is sent where a wire must have one and the request names
-    none. `thinking` says whether the model takes reasoning as a level or as a number of tokens.
+    none. `thinking` says whether the model takes reasoning as a level or as a number of tokens. `caches_prompts` is for
+    Anthropic's wire alone: whether what stays is marked for the vendor's cache; the others need no marks.
     """
 
     id: str
@@ -58,12 +77,14 @@ class Offering:
     model: str
     model_ref: str | None = None
     credential: Credential | None = field(default=None, repr=False)
+    renew: Renewal | None = field(default=None, repr=False)
     auth: Auth | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     limits: Limits = field(default_factory=Limits)
     compatibility: WireCompatibility = field(default_factory=WireCompatibility)
     max_output_tokens: int | None = None
     thinking: Thinking = "effort"
+    caches_prompts: bool = True
 
     @property
     def refs(self) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -21,7 +21,7 @@ from sayso.core.instants import epoch
 from sayso.core.refusal import Misuse, PeerUnreachable, Refused
 from sayso.net.fetch import Fetcher
 
-__all__ = ("DeviceCode", "sign_in_on_a_device")
+__all__ = ("DeviceCode", "DeviceSignIn", "begin_on_a_device", "sign_in_on_a_device")
 
 _GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _INTERVAL = 5
@@ -47,10 +47,19 @@ async def sign_in_on_a_device(
     clock: Clock,
     show: Callable[[DeviceCode], None],
 ) -> OAuthToken:
-    """Runs the flow to its end. Cancel it to stop asking.
+    """Runs the flow to its end. Cancel it to stop asking. Errors as `begin_on_a_device` and `DeviceSignIn.finish`."""
+    begun = await begin_on_a_device(flow, environ, fetcher=fetcher, clock=clock)
+    show(begun.shown)
+    return await begun.finish()
 
-    Refused: `credential_rejected` (denied, or the client is not known), `credential_expired` (nobody typed the code
-    in time), `credential_missing` (no client id), `endpoint_error`; PeerUnreachable where it could not begin.
+
+async def begin_on_a_device(
+    flow: OAuthFlow, environ: Mapping[str, str], *, fetcher: Fetcher, clock: Clock
+) -> DeviceSignIn:
+    """Asks for a code to be typed elsewhere.
+
+    Refused: `credential_rejected` (the client is not known), `credential_missing` (no client id), `endpoint_error`;
+    PeerUnreachable where it could not begin.
     """
     if flow.device_endpoint is None:
         raise Misuse("this flow has no device endpoint")
@@ -59,25 +68,55 @@ async def sign_in_on_a_device(
     if begun.error is not None:
         raise refused_by_server(begun.error)
     device_code, shown, life = _read_codes(begun)
-    deadline = clock.now() + timedelta(seconds=life)
-    show(shown)
     form = {"grant_type": _GRANT, "device_code": device_code, "client_id": client}
     interval = max(1, begun.count("interval", _LONGEST_INTERVAL) or _INTERVAL)
-    while True:
-        due = clock.now() + timedelta(seconds=interval)
-        if due >= deadline:
-            raise refused_by_server("expired_token")
-        await clock.sleep_until(due)
-        answered = await _poll(fetcher, flow.token_endpoint, form)
-        if answered is None:
-            # Nobody answered: RFC 8628, section 3.5, asks for a longer wait, doubling.
-            interval = min(interval * 2, _LONGEST_INTERVAL)
-        elif answered.error is None:
-            return read_token(answered, epoch(clock.now()))
-        elif answered.error == "slow_down":
-            interval = min(interval + _SLOWER, _LONGEST_INTERVAL)
-        elif answered.error != "authorization_pending":
-            raise refused_by_server(answered.error)
+    deadline = clock.now() + timedelta(seconds=life)
+    return DeviceSignIn(shown, flow.token_endpoint, form, interval, deadline, fetcher, clock)
+
+
+class DeviceSignIn:
+    """A sign-in that waits for somebody to type its code; `shown` is for them, everything else stays here."""
+
+    def __init__(
+        self,
+        shown: DeviceCode,
+        url: str,
+        form: Mapping[str, str],
+        interval: int,
+        deadline: datetime,
+        fetcher: Fetcher,
+        clock: Clock,
+    ) -> None:
+        self.shown = shown
+        self._url = url
+        self._form = form
+        self._interval = interval
+        self._deadline = deadline
+        self._fetcher = fetcher
+        self._clock = clock
+
+    async def finish(self) -> OAuthToken:
+        """Asks until the server says yes or no.
+
+        Refused: `credential_rejected` (denied), `credential_expired` (nobody typed the code in time),
+        `endpoint_error`.
+        """
+        interval, clock = self._interval, self._clock
+        while True:
+            due = clock.now() + timedelta(seconds=interval)
+            if due >= self._deadline:
+                raise refused_by_server("expired_token")
+            await clock.sleep_until(due)
+            answered = await _poll(self._fetcher, self._url, self._form)
+            if answered is None:
+                # Nobody answered: RFC 8628, section 3.5, asks for a longer wait, doubling.
+                interval = min(interval * 2, _LONGEST_INTERVAL)
+            elif answered.error is None:
+                return read_token(answered, epoch(clock.now()))
+            elif answered.error == "slow_down":
+                interval = min(interval + _SLOWER, _LONGEST_INTERVAL)
+            elif answered.error != "authorization_pending":
+                raise refused_by_server(answered.error)
 
 
 async def _poll(fetcher: Fetcher, url: str, form: Mapping[str, str]) -> Answered | None:

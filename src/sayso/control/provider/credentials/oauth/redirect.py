@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from urllib.parse import urlencode, urlsplit
 
@@ -31,7 +32,7 @@ from sayso.net.edge import LOOPBACK_HOSTS, Edge
 from sayso.net.fetch import Fetcher
 from sayso.net.listen import LOOPBACK, serving
 
-__all__ = ("challenge_of", "sign_in_in_a_browser")
+__all__ = ("BrowserSignIn", "begin_in_a_browser", "challenge_of", "sign_in_in_a_browser")
 
 _LIFE = timedelta(minutes=10)
 _BODY_CAP = 1024
@@ -94,6 +95,37 @@ async def sign_in_in_a_browser(
     Refused: `credential_rejected` (denied), `credential_expired` (nobody came back), `credential_missing` (no client
     id), `port_in_use`, `endpoint_error`; PeerUnreachable where the code could not be exchanged.
     """
+    async with begin_in_a_browser(flow, environ, fetcher=fetcher, clock=clock, ids=ids) as begun:
+        show(begun.url)
+        return await begun.finish()
+
+
+class BrowserSignIn:
+    """A sign-in that waits for a browser to come back; `url` is what it opens, everything else stays here."""
+
+    def __init__(
+        self, url: str, landing: _Landing, exchange: Callable[[str], Awaitable[OAuthToken]], clock: Clock
+    ) -> None:
+        self.url = url
+        self._landing = landing
+        self._exchange = exchange
+        self._clock = clock
+
+    async def finish(self) -> OAuthToken:
+        """Waits for the return and exchanges its code. Errors as `sign_in_in_a_browser`."""
+        await _wait(self._landing, self._clock)
+        if self._landing.found is None:
+            raise refused_by_server("expired_token")
+        if self._landing.found.code is None:
+            raise refused_by_server(self._landing.found.error or "unknown")
+        return await self._exchange(self._landing.found.code)
+
+
+@asynccontextmanager
+async def begin_in_a_browser(
+    flow: OAuthFlow, environ: Mapping[str, str], *, fetcher: Fetcher, clock: Clock, ids: Ids
+) -> AsyncIterator[BrowserSignIn]:
+    """Listens on loopback for the return while the block runs. Refused `credential_missing`, `port_in_use`."""
     if flow.authorization_endpoint is None:
         raise Misuse("this flow has no authorization endpoint")
     client, state, verifier = client_id_of(flow, environ), ids.token(32), ids.token(32)
@@ -102,23 +134,22 @@ async def sign_in_in_a_browser(
     app = Edge(Starlette(routes=routes), hosts=LOOPBACK_HOSTS, body_cap=_BODY_CAP)
     async with serving(app, LOOPBACK, flow.redirect_port or 0) as address:
         back = f"http://{flow.redirect_host}:{address.port}{flow.redirect_path}"
-        show(_address(flow.authorization_endpoint, client, back, state, verifier, flow.scopes))
-        await _wait(landing, clock)
-    if landing.found is None:
-        raise refused_by_server("expired_token")
-    if landing.found.code is None:
-        raise refused_by_server(landing.found.error or "unknown")
-    form = {
-        "grant_type": "authorization_code",
-        "code": landing.found.code,
-        "redirect_uri": back,
-        "client_id": client,
-        "code_verifier": verifier,
-    }
-    answered = await post(fetcher, flow.token_endpoint, form)
-    if answered.error is not None:
-        raise refused_by_server(answered.error)
-    return read_token(answered, epoch(clock.now()))
+
+        async def exchange(code: str) -> OAuthToken:
+            form = {
+                "grant_type": "authorization_code",
+                "code": code,
+                "redirect_uri": back,
+                "client_id": client,
+                "code_verifier": verifier,
+            }
+            answered = await post(fetcher, flow.token_endpoint, form)
+            if answered.error is not None:
+                raise refused_by_server(answered.error)
+            return read_token(answered, epoch(clock.now()))
+
+        url = _address(flow.authorization_endpoint, client, back, state, verifier, flow.scopes)
+        yield BrowserSignIn(url, landing, exchange, clock)
 
 
 def challenge_of(verifier: str) -> str:

@@ -1,5 +1,8 @@
 """A request as the body of `POST /v1/messages`: instructions apart, roles in turns, results first in their message,
 thinking blocks sent back with the signature they came with.
+
+What does not change from turn to turn is marked for the vendor's prompt cache: the tools, the instructions, and the
+conversation up to its last words. A mark on something too short to be kept is no fault, and costs nothing.
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ _SAMPLING_VERSION = "2023-06-01"
 _MAX_TOKENS = 8192
 """Sent where neither the request nor the offering names a limit: this wire must have one."""
 _LEAST_BUDGET = 1024
+_KEPT = {"type": "ephemeral"}
+"""For the vendor's shortest time, five minutes from the last use."""
 _VERSION = re.compile(r"v[0-9]+[a-z0-9]*")
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -61,8 +66,7 @@ def body_of(ask: Ask, offering: Offering) -> Json:
     """The JSON body; always streaming."""
     limit = ask.max_output_tokens or offering.max_output_tokens or _MAX_TOKENS
     body: Json = {"model": offering.model, "messages": _turns(ask.messages), "stream": True}
-    if instructions := instructions_of(ask.messages):
-        body["system"] = [{"type": "text", "text": text} for text in instructions]
+    body |= _told(ask)
     for name, value in (("temperature", ask.temperature), ("top_p", ask.top_p)):
         if value is not None:
             body[name] = value
@@ -74,11 +78,30 @@ def body_of(ask: Ask, offering: Offering) -> Json:
         output["format"] = {"type": "json_schema", "schema": ask.output_schema}
     if output:
         body["output_config"] = output
-    if ask.tools:
-        body["tools"] = [_tool(tool.name, tool.description, tool.input_schema) for tool in ask.tools]
     if ask.choice is not None:
         body["tool_choice"] = _choice(ask)
+    if offering.caches_prompts:
+        _mark(body)
     return {**body, "max_tokens": limit}
+
+
+def _told(ask: Ask) -> Json:
+    """Instructions and tools, which stand in front of every turn."""
+    told: Json = {}
+    if instructions := instructions_of(ask.messages):
+        told["system"] = [{"type": "text", "text": text} for text in instructions]
+    if ask.tools:
+        told["tools"] = [_tool(tool.name, tool.description, tool.input_schema) for tool in ask.tools]
+    return told
+
+
+def _mark(body: Json) -> None:
+    """Three of the four marks the vendor allows: behind the last tool, the last instruction, the last user turn."""
+    turns = body["messages"]
+    last = turns[-1] if isinstance(turns, list) and turns[-1]["role"] == "user" else {}
+    for blocks in (body.get("tools"), body.get("system"), last.get("content")):
+        if isinstance(blocks, list):
+            blocks[-1] = {**blocks[-1], "cache_control": _KEPT}
 
 
 def _thinking_of(ask: Ask, offering: Offering) -> tuple[Json | None, Json]:

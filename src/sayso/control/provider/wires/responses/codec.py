@@ -4,7 +4,7 @@ encrypted items: each comes back whole inside the part's carry, and goes out aga
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sayso.control.protocol.payloads.content import (
     ImagePart,
@@ -20,7 +20,7 @@ from sayso.control.provider.wires.carry import read_carry
 from sayso.control.provider.wires.offering import Offering
 from sayso.core import strictjson
 
-__all__ = ("WIRE", "body_of", "path_of")
+__all__ = ("WIRE", "body_of", "items_of", "path_of")
 
 WIRE = "openai-responses"
 Json = dict[str, object]
@@ -36,7 +36,7 @@ def body_of(ask: Ask, offering: Offering) -> Json:
     quirks = offering.compatibility
     body: Json = {
         "model": offering.model,
-        "input": [item for message in ask.messages for item in _items(message, offering)],
+        "input": items_of(ask.messages, offering),
         "stream": True,
         "include": ["reasoning.encrypted_content"],
     }
@@ -63,6 +63,11 @@ def body_of(ask: Ask, offering: Offering) -> Json:
     return body
 
 
+def items_of(messages: Iterable[Message], offering: Offering) -> list[Json]:
+    """A conversation as items."""
+    return [item for message in messages for item in _items(message, offering)]
+
+
 def _tool(name: str, description: object, schema: object) -> Json:
     # Said outright: this API takes tools as strict unless told otherwise, and rewrites the schema of those.
     tool: Json = {"type": "function", "name": name, "parameters": schema, "strict": False}
@@ -80,7 +85,7 @@ def _items(message: Message, offering: Offering) -> Iterator[Json]:
         if piece is not None:
             held.append(piece)
             continue
-        item = _item(part)
+        item = _item(part, offering.wire)
         if item is None:
             continue
         if held:
@@ -107,7 +112,7 @@ def _piece(part: object, role: str) -> Json | None:
     return None
 
 
-def _item(part: object) -> Json | None:
+def _item(part: object, wire: str) -> Json | None:
     match part:
         case ToolCallPart():
             arguments = strictjson.encode(part.arguments_json).decode()
@@ -115,7 +120,7 @@ def _item(part: object) -> Json | None:
         case ToolResultPart():
             return {"type": "function_call_output", "call_id": part.tool_call_id, "output": result_text(part)}
         case ReasoningPart():
-            token = read_carry(WIRE, part.carry)
+            token = read_carry(wire, part.carry)
             if isinstance(token.get("encrypted_content"), str):
                 return {"type": "reasoning", "summary": [], **token}
     return None

@@ -9,13 +9,14 @@ from sayso.control.protocol.payloads.inference import StopReason
 from sayso.control.protocol.payloads.scalars import Maybe
 from sayso.control.provider.parts import PartEvent, Parts
 from sayso.control.provider.wires.carry import write_carry
+from sayso.control.provider.wires.codex.codec import WIRE as CODEX_WIRE
 from sayso.control.provider.wires.faults import failure_in
 from sayso.control.provider.wires.reducing import Concluded, Counted, broken_off
 from sayso.control.provider.wires.responses.codec import WIRE
 from sayso.control.provider.wires.vendor_json import Fields, count_in, list_in, object_in, read_event, text_in
 from sayso.core.frames import SseEvent
 
-__all__ = ("ResponsesReducer",)
+__all__ = ("CodexReducer", "ResponsesReducer")
 
 _DONE = b"[DONE]"
 _INCOMPLETE: Mapping[str, StopReason] = {"max_output_tokens": "length", "content_filter": "content_filter"}
@@ -24,6 +25,9 @@ _KEPT = ("id", "encrypted_content", "summary")
 
 class ResponsesReducer:
     """Reads one stream. An item's id decides which item an event is of, its output index only where there is none."""
+
+    wire = WIRE
+    """Whose carries these are."""
 
     def __init__(self, new_call_id: Callable[[], str]) -> None:
         self._parts = Parts(new_call_id)
@@ -115,7 +119,7 @@ class ResponsesReducer:
         if not text_in(item, "encrypted_content"):
             return self._parts.end_prose()
         key = text_in(item, "id") or count_in(fields, "output_index")
-        carry = write_carry(WIRE, {name: item[name] for name in _KEPT if name in item})
+        carry = write_carry(self.wire, {name: item[name] for name in _KEPT if name in item})
         said = "" if key in self._summaries else "\n\n".join(text_in(part, "text") for part in list_in(item, "summary"))
         return [*self._parts.think(said, key, carry=carry), *self._parts.end_prose()]
 
@@ -146,6 +150,12 @@ class ResponsesReducer:
         counted.input_tokens = count_in(usage, "input_tokens")
         counted.output_tokens = count_in(usage, "output_tokens")
         counted.total_tokens = count_in(usage, "total_tokens")
+
+
+class CodexReducer(ResponsesReducer):
+    """The same events from the Codex backend."""
+
+    wire = CODEX_WIRE
 
 
 def _key(fields: Fields) -> object:

@@ -1,0 +1,95 @@
+"""What an open brings to a session of our own loop, held against what is there: attached sources, provided tools, and
+a workspace (OAP-060, OAP-082, OAP-163). All of it or nothing.
+
+A value that cannot be honoured is `unsupported_feature` with its key, `unsatisfiable` and the entry at fault.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+
+from sayso.control.loop.controls import unsatisfiable
+from sayso.control.loop.conversations import KeptConversation
+from sayso.control.loop.offering import MAX_PROVIDED_TOOLS, MAX_SOURCES, TOOL_NAME, TRANSPORTS
+from sayso.control.loop.sources import Toolbox
+from sayso.control.loop.terms import SessionTerms
+from sayso.control.protocol.payloads.capabilities import ToolDefinition
+from sayso.control.protocol.payloads.scalars import UNSET
+from sayso.control.protocol.payloads.session import ToolSourceAttachment
+from sayso.core.refusal import Refused
+
+__all__ = ("going_on", "verify_attachments", "verify_provided", "workspace_of")
+
+_ATTACH = "action.tool_sources.attach"
+_PROVIDE = "action.tools.provide"
+_WORKSPACE = "$.payload.metadata.sayso.workspace"
+
+
+def verify_attachments(attached: Sequence[ToolSourceAttachment], known: Collection[str]) -> None:
+    """Raises `Refused` `unsupported_feature`."""
+    if len(attached) > MAX_SOURCES:
+        raise unsatisfiable(_ATTACH, "tool_sources", f"at most {MAX_SOURCES} sources can be attached")
+    seen = set(known)
+    for source in attached:
+        if source.kind not in TRANSPORTS:
+            raise unsatisfiable(_ATTACH, "tool_sources", "this kind cannot be attached", source=source.id)
+        if source.id in seen:
+            raise unsatisfiable(_ATTACH, "tool_sources", "two sources have this id", source=source.id)
+        seen.add(source.id)
+        variables = [entry.partition("=")[0] for entry in source.environment or ()]
+        if len(set(variables)) != len(variables):
+            raise unsatisfiable(_ATTACH, "tool_sources", "a variable is named twice", source=source.id)
+
+
+def verify_provided(provided: Sequence[ToolDefinition], toolbox: Toolbox, participant: str) -> None:
+    """Raises `Refused` `unsupported_feature`."""
+    if len(provided) > MAX_PROVIDED_TOOLS:
+        raise unsatisfiable(_PROVIDE, "tools", f"at most {MAX_PROVIDED_TOOLS} tools can be provided")
+    seen, sources = set(toolbox.offers), {source.id for source in toolbox.published}
+    for tool in provided:
+        if tool.execution_owner != participant:
+            raise unsatisfiable(_PROVIDE, "tools", "the opener alone provides tools", tool=tool.name)
+        if not re.fullmatch(TOOL_NAME, tool.name):
+            raise unsatisfiable(_PROVIDE, "tools", "this name does not have the disclosed form", tool=tool.name)
+        if tool.name in seen:
+            raise unsatisfiable(_PROVIDE, "tools", "two tools have this name", tool=tool.name)
+        # Tools are listed here, and a listing names a source for each, exactly as the tool was provided.
+        if tool.source is UNSET:
+            raise unsatisfiable(_PROVIDE, "tools", "a provided tool names a declared source", tool=tool.name)
+        if tool.source not in sources:
+            raise unsatisfiable(_PROVIDE, "tools", "nothing declares this source", tool=tool.name, source=tool.source)
+        seen.add(tool.name)
+
+
+def going_on(elected: SessionTerms, kept: KeptConversation) -> SessionTerms:
+    """The terms of a reopened session: what this open elects, else what the conversation had.
+
+    The permission mode is not taken along: a standing yes is given to a session by whoever opens it, each time.
+    """
+    before = kept.settings
+    return replace(
+        elected,
+        workspace=elected.workspace or kept.workspace or UNSET,
+        max_output_tokens=elected.max_output_tokens or before.max_output_tokens,
+        reasoning_level=elected.reasoning_level or before.reasoning_level,
+        compaction_policy=before.compaction_policy if elected.compaction_policy is UNSET else elected.compaction_policy,
+    )
+
+
+async def workspace_of(terms: SessionTerms, default: Path | None) -> Path | None:
+    """The root that file tools are confined to, resolved. Raises `Refused` `invalid_request` for what is no folder."""
+    if terms.workspace is UNSET:
+        return None if default is None else Path(await anyio.Path(default).resolve())
+    try:
+        found = await anyio.Path(terms.workspace).resolve()
+        is_folder = await found.is_dir()
+    except (OSError, ValueError):
+        is_folder = False
+    if not is_folder:
+        raise Refused.because("invalid_request", "a workspace is a folder that exists", place=_WORKSPACE)
+    return Path(found)

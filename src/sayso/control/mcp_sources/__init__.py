@@ -1,0 +1,1 @@
+"""Tool sources that speak MCP, for our own loop: children over stdio and endpoints over HTTP."""

@@ -1,0 +1,78 @@
+"""JSON-RPC messages of MCP as bytes, and the streams a connection is driven over.
+
+Bytes are read by our strict reader before the protocol's own types see them; what those complain about is told in our
+words, since theirs quote the message. Imports the `mcp` package: only `opener` loads this, and only when a source is
+opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
+from pydantic import ValidationError
+
+from sayso.core import strictjson
+from sayso.core.refusal import Refusal, Refused
+
+__all__ = ("UNANSWERED", "Ends", "Lost", "Transport", "join", "read_message", "write_message")
+
+Inbound: TypeAlias = "SessionMessage | Exception"
+
+Lost: TypeAlias = Callable[[Refusal], None]
+"""Told once, with why, when nothing more can come from a server."""
+
+
+UNANSWERED = object()
+"""The data of an error that a transport gives in a server's stead: told apart by identity, for a server may send any
+code.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Two streams between a session and its transport: the session's ends, and the transport's."""
+
+    read: MemoryObjectReceiveStream[Inbound]
+    write: MemoryObjectSendStream[SessionMessage]
+    inbound: MemoryObjectSendStream[Inbound]
+    outbound: MemoryObjectReceiveStream[SessionMessage]
+
+    def close(self) -> None:
+        for stream in (self.inbound, self.outbound, self.read, self.write):
+            stream.close()
+
+
+Transport: TypeAlias = Callable[[Lost], AbstractAsyncContextManager[Ends]]
+"""Opens a way to a server and keeps it for the length of a block. Refused: it cannot be opened."""
+
+
+def join() -> Ends:
+    """Two streams without a buffer, so that whoever sends waits for whoever reads."""
+    inbound, read = anyio.create_memory_object_stream[Inbound](0)
+    write, outbound = anyio.create_memory_object_stream[SessionMessage](0)
+    return Ends(read, write, inbound, outbound)
+
+
+def read_message(data: bytes) -> JSONRPCMessage:
+    """One message. Refused `protocol_violation`, whose reason says what it is instead."""
+    try:
+        value = strictjson.parse(data)
+    except Refused as refused:
+        reason = refused.refusal.reason
+        raise Refused.because("protocol_violation", "it sent a message that is no JSON", reason=reason) from None
+    try:
+        return jsonrpc_message_adapter.validate_python(value, by_name=False)
+    except ValidationError:
+        raise Refused.because("protocol_violation", "it sent JSON that is no message", reason="shape") from None
+
+
+def write_message(message: JSONRPCMessage) -> bytes:
+    """A message in one line."""
+    return strictjson.encode(message.model_dump(by_alias=True, mode="json", exclude_unset=True))

@@ -1,0 +1,1 @@
+"""OpenAI responses, as a ChatGPT subscription is asked."""
