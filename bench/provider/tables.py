@@ -29,7 +29,7 @@ def measure(
     *, quick: bool = False, cache: Path | None = None, without: frozenset[str] = frozenset()
 ) -> list[dict[str, object]]:
     """Whole answers, what is added to them and until their first word, and processor time, at both rates."""
-    rounds, spans = (2, {100: 0.5, 20: 1.0}) if quick else (5, {100: 3.0, 20: 4.0})
+    rounds, spans = (2, {100: 0.5, 20: 1.0}) if quick else (5, {100: 2.0, 20: 2.5})
     with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
         asked = stack.enter_context(vendor())
         cases: dict[str, Case] = {STRAIGHT: lambda rate, span: load(asked.question, rate, span)}

@@ -12,8 +12,7 @@ import pytest
 
 from sayso.apps.backup import restore_home, write_backup
 from sayso.apps.home import Home, open_home
-from sayso.apps.house import log_name
-from sayso.apps.keys import LEDGER, make_keys
+from sayso.apps.keys import LEDGER, log_name, make_keys
 from sayso.core.refusal import Refused
 from sayso.ledger.append import append
 from sayso.ledger.ledger import Ledger

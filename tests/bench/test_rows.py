@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.__main__ import AGENT, ROWS
+from bench.__main__ import AGENT, ROWS, chosen
 from bench.loop import PIECES, follow, hub_over, take, wire_to
 from bench.measure import table
 from bench.provider.litellm import NotHere, install, litellm
@@ -26,9 +26,10 @@ def test_every_row_can_be_measured(name: str) -> None:
     assert inspect.signature(measure).parameters["quick"].default is False
 
 
-def test_the_rows_of_an_agent_are_rows() -> None:
-    """`agent` names nothing that cannot be named alone."""
-    assert set(AGENT) < set(ROWS)
+def test_the_rows_that_are_meant_are_measured_once() -> None:
+    """None named is all; `agent` names nothing that cannot be named alone."""
+    assert chosen([]) == list(ROWS)
+    assert chosen(["agent", "tui", "hub"]) == ["hub", *AGENT]
 
 
 def test_an_answer_that_is_not_whole_is_no_figure() -> None:

@@ -194,13 +194,11 @@ def test_a_killed_hub_leaves_its_history(tmp_path: Path) -> None:
 def test_the_shipped_registry_starts_and_shows_no_value(tmp_path: Path) -> None:
     """What this build lacks is listed with its reason; no secret is in any listing or log."""
     config = tmp_path / "registry.json"
-    document = json.loads(EXAMPLE.read_text())
-    del document["adapters"]["sayso"]  # our own loop needs a house with keys
-    config.write_text(json.dumps(document))
-    secret = {"FILES_TOKEN": "hunter2-files", "ANTHROPIC_API_KEY": "hunter2-key"}
+    config.write_bytes(EXAMPLE.read_bytes())
+    secret = {"FILES_TOKEN": "hunter2-files", "ANTHROPIC_API_KEY": "hunter2-key", "ISSUES_AUTHORIZATION": "hunter2-h"}
     with hub("serve", "--config", str(config), home=tmp_path, **secret) as (process, url):
         listed = {each["name"]: each.get("error") for each in get(f"{url}/adapters")[1]["adapters"]}
-        assert [name for name, error in listed.items() if error is None] == ["memory"]
+        assert [name for name, error in listed.items() if error is None] == ["memory", "sayso"]
         assert listed["codex"] == "the backend codex is not in this build"
         status, answer = get(f"{url}/adapters/codex/capabilities")
         assert (status, answer["payload"]["error"]["code"]) == (501, "unavailable")

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from sayso.control.provider.bindings.http import PATH
-from sayso.control.provider.bindings.service_address import SECURITY_VARIABLE, URL_VARIABLE
+from sayso.control.provider.bindings.service_address import PATH, SECURITY_VARIABLE, URL_VARIABLE
 from sayso.control.provider.planner.provider import MODEL
 from sayso.control.validator.judging import judge
 from sayso.testing.vendor_servers import Said
@@ -150,6 +149,22 @@ def test_without_a_named_model_the_services_own_is_asked(tmp_path: Path) -> None
     assert told[-1]["type"] == "run.completed"
 
 
+@pytest.mark.req("OAP-085", "OAP-138", "OAP-214")
+def test_a_loop_out_of_a_registry_document_asks_the_remote_service_too(tmp_path: Path) -> None:
+    """Its entry needs no keys; and a document without that loop has nobody who would ask the service."""
+    (far := tmp_path / "far").mkdir(mode=0o700)
+    (near := tmp_path / "near").mkdir(mode=0o700)
+    config = tmp_path / "registry.json"
+    config.write_text('{"adapters": {"sayso": {}, "memory": {}}}')
+    with listening(far, {}) as (url, _):
+        remote = {URL_VARIABLE: url, SECURITY_VARIABLE: "loopback"}
+        told = _one_run(near, remote, "--config", str(config))
+        done = run("serve", "agent", "--stdio", "--backend", "memory", home=near, **remote)
+    assert told[-1]["type"] == "run.completed"
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert "no adapter that is offered here asks one" in " ".join(done.stderr.decode().split())
+
+
 @pytest.mark.parametrize(
     ("role", "environ", "code", "said"),
     [
@@ -195,10 +210,10 @@ def test_both_profiles_are_served_on_one_pipe_and_kept_apart(tmp_path: Path) -> 
     assert [line["type"] for line in heard].count("inference.completed") == 1
 
 
-def _one_run(home: Path, environ: Mapping[str, str]) -> list[Line]:
+def _one_run(home: Path, environ: Mapping[str, str], *options: str) -> list[Line]:
     """An agent over pipes: one session, one run, to its terminal and a clean end."""
     process = subprocess.Popen(
-        command("serve", "agent", "--stdio", home=home),
+        command("serve", "agent", "--stdio", *options, home=home),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

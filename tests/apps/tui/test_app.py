@@ -177,6 +177,38 @@ async def test_what_was_typed_and_not_sent_is_there_again(tmp_path: Path) -> Non
         assert _composer(again).text == "half a tho"
 
 
+@pytest.mark.req("OAP-209", "OAP-211")
+async def test_what_waits_is_kept_with_the_draft(tmp_path: Path) -> None:
+    """Leaving in the middle of a run loses no text: neither the hub's reservation nor what waits here."""
+    app = screen(tmp_path)
+    async with running(app) as pilot:
+        await enter(pilot, "script: hold")
+        await until(pilot, lambda: _talk(app).running)
+        for text in ("first", "second"):
+            await enter(pilot, text)
+            await until(pilot, lambda text=text: text in _queued(app))
+        await pilot.press(*"half")
+        app.action_leave()
+        await until(pilot, lambda: app.farewell)
+    assert (tmp_path / "home" / "tui" / "draft.txt").read_text() == "first\nsecond\nhalf"
+    assert "first" not in told(app)
+
+
+@pytest.mark.req("OAP-211")
+async def test_a_theme_that_was_chosen_is_there_the_next_time(tmp_path: Path) -> None:
+    """In this home; `as the terminal` forgets it."""
+    app = screen(tmp_path)
+    async with running(app) as pilot:
+        await enter(pilot, "/theme nord")
+        await until(pilot, lambda: app.theme == "nord")
+    again = screen(tmp_path)
+    async with running(again) as pilot:
+        assert again.theme == "nord"
+        await enter(pilot, "/theme as the terminal")
+        await until(pilot, lambda: again.theme == "textual-dark")
+    assert screen(tmp_path).theme == "textual-dark"
+
+
 @pytest.mark.req("OAP-211")
 async def test_control_d_leaves_only_an_empty_line(tmp_path: Path) -> None:
     """On a text it deletes, as everywhere."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sayso.apps.tui.look import choose_theme, keep_theme
 from sayso.apps.tui.typed import KEPT, TypedText
 
 
@@ -53,3 +54,16 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path: Path) -> None:
     typed = TypedText(tmp_path / "tui")
     typed.load()
     assert typed.sent == ()
+
+
+def test_the_colours_that_were_chosen_are_there_again(tmp_path: Path) -> None:
+    """Unless others are asked for, or these are not known any more; forgotten, the terminal decides."""
+    folder, known = tmp_path / "home" / "tui", ("textual-dark", "textual-light", "nord")
+    assert choose_theme(folder, None, known, is_light=True) == "textual-light"
+    keep_theme(folder, "nord")
+    assert (folder / "theme").stat().st_mode & 0o777 == 0o600
+    assert choose_theme(folder, None, known, is_light=True) == "nord"
+    assert choose_theme(folder, "textual-dark", known, is_light=True) == "textual-dark"
+    assert choose_theme(folder, None, known[:2], is_light=False) == "textual-dark"
+    keep_theme(folder, None)
+    assert choose_theme(folder, None, known, is_light=False) == "textual-dark"

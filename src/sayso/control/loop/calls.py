@@ -11,7 +11,8 @@ A decision that leaves a run calling without a call is the end of the turn's cal
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from sayso.control.loop.contract import ToolAsks, ToolCall, ToolDone
 from sayso.control.loop.controls import may_call

@@ -31,6 +31,7 @@ from sayso.control.protocol.payloads.content import (
 from sayso.control.protocol.payloads.inference import InferenceCreateRequest, StopReason
 from sayso.control.protocol.payloads.scalars import UNSET, Maybe
 from sayso.control.protocol.payloads.session import CompactionPolicy
+from sayso.control.provider.contract import SUMMARISES
 from sayso.core import strictjson
 from sayso.core.refusal import Refused
 
@@ -237,7 +238,7 @@ def summary_request(
     room = max(whole * 3 // 4, whole - 16_000)
     asks = f"{_TASK}\n\nAbove all the user wants this kept: {focus}" if focus else _TASK
     record = record_of(messages[: cut.at], room, text_tokens)
-    said = (Message(role="system", content=asks), Message(role="user", content=record))
+    said = (Message(role="system", content=asks, metadata={SUMMARISES: True}), Message(role="user", content=record))
     return InferenceCreateRequest(model_ref=model_ref, messages=said, max_output_tokens=max_output_tokens, stream=True)
 
 

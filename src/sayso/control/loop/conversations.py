@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from sayso.control.loop.contract import PermissionMode
-from sayso.control.loop.history import repair
+from sayso.control.loop.history import calls_in, repair
 from sayso.control.protocol.payloads.content import Message, ToolResultPart, text_of
 from sayso.control.protocol.payloads.inference import ReasoningLevel
 from sayso.control.protocol.payloads.scalars import UNSET, Maybe, Natural, OpaqueId, Ordinal, Text, Wire
@@ -144,7 +144,7 @@ class KeptConversation:
     """A conversation as it was kept: what a loop goes on with.
 
     `messages` may hold calls without results, for `history.repair`; `unfinished` names those that had reached their
-    tool, so that what they do may be done.
+    tool, so that what they do may be done. `used` are the ids of all calls there ever were, compacted ones too.
     """
 
     native_id: str
@@ -155,6 +155,7 @@ class KeptConversation:
     messages: tuple[Message, ...]
     unfinished: tuple[str, ...]
     updated_at_ms: int
+    used: frozenset[str] = frozenset()
 
 
 class OpenConversation(Protocol):
@@ -218,6 +219,7 @@ class Retelling:
         self._messages: list[Message] = []
         self._results: list[ToolResultPart] = []
         self._reached: dict[str, None] = {}
+        self._used: set[str] = set()
 
     def hear(self, step: Step) -> None:
         """Raises ValueError, which says what is wrong, for a step that cannot come now."""
@@ -256,6 +258,7 @@ class Retelling:
             messages=tuple(self._messages),
             unfinished=tuple(self._reached),
             updated_at_ms=updated_at_ms,
+            used=frozenset(self._used),
         )
 
     def _hear_message(self, message: Message) -> None:
@@ -263,6 +266,7 @@ class Retelling:
             raise ValueError("a message is the user's or the model's; results are told one by one")
         self._settle()
         self._messages.append(message)
+        self._used.update(call.tool_call_id for call in calls_in(message))
 
     def _settle(self) -> None:
         """The results heard so far become a message."""

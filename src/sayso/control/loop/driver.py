@@ -8,11 +8,12 @@ one piece of work is in flight.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import anyio
 import structlog
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from sayso.control.loop.contract import ToolCall, ToolDone, ToolOutcome, ToolSource
 from sayso.control.loop.conversations import OpenConversation
@@ -42,6 +43,8 @@ from sayso.control.protocol.payloads.error import ProtocolError
 from sayso.control.protocol.payloads.inference import InferenceCancelRequest, InferenceCreateRequest
 from sayso.control.protocol.payloads.scalars import UNSET
 from sayso.control.provider.contract import Provider
+from sayso.control.provider.machine import Inference
+from sayso.core import strictjson
 from sayso.core.clock import Clock
 from sayso.core.ids import Ids
 from sayso.core.refusal import Corrupt, Misuse, PeerRefused, PeerUnreachable, Refusal, Refused
@@ -52,6 +55,7 @@ _STOP_SECONDS = 2.0
 """How long a provider that accepted a cancel has to settle before its stream is closed on it."""
 _RELEASE_SECONDS = 10.0
 """How long the tool sources have to let go of an ended run's calls."""
+_UNTELLABLE = "the tool answered with something that cannot be written as JSON"
 _TERMINALS = ("inference.completed", "inference.failed")
 
 _log = structlog.get_logger(__name__)
@@ -99,7 +103,10 @@ class RunDriver:
     def leave(self) -> None:
         """The session has taken what there was to take: history is not held a second time, and nothing more is kept."""
         self._is_left = True
-        self.run = replace(self.run, messages=(), said=(), reported=None)
+        run = replace(self.run, messages=(), said=(), reported=None, summary=None, used=frozenset())
+        if run.phase is Phase.ENDED:
+            run = replace(run, made=(), inference=Inference(request_id=""))
+        self.run = run
 
     def _keep(self, decision: Decision) -> None:
         was = self.run.phase
@@ -217,7 +224,7 @@ class RunDriver:
             what = str(error) if isinstance(error, Corrupt) else type(error).__name__
             _log.error("tool_broke", tool=call.name, source=effect.source, error=what)
             return Broke(call.tool_call_id)
-        return Returned(call.tool_call_id, outcome)
+        return Returned(call.tool_call_id, outcome) if _is_tellable(outcome) else Broke(call.tool_call_id, _UNTELLABLE)
 
     async def _abandon(self, calls: tuple[ToolCall, ...]) -> None:
         with anyio.move_on_after(_RELEASE_SECONDS, shield=True):
@@ -238,6 +245,16 @@ def _error_result(refusal: Refusal, **more: str) -> ToolDone:
     if refusal.reason:
         result["reason"] = refusal.reason
     return ToolDone(result, is_error=True)
+
+
+def _is_tellable(outcome: ToolOutcome) -> bool:
+    """Whether what a tool said can be told and kept: half a character, as in some names of files, cannot."""
+    said = outcome.result if isinstance(outcome, ToolDone) else (outcome.title, outcome.text, outcome.media_type)
+    try:
+        strictjson.encode(said)
+    except Misuse:
+        return False
+    return True
 
 
 async def _close(stream: object) -> None:

@@ -7,13 +7,17 @@ the user or the model said.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from sayso.control.protocol.payloads.content import ContentPart, Message, ToolCallPart, ToolResultPart
 
-__all__ = ("calls_in", "repair")
+__all__ = ("calls_in", "interrupted", "repair")
 
 _INTERRUPTED = {"error": "interrupted", "message": "this call was interrupted; it gave no result"}
+_UNFINISHED = {
+    "error": "interrupted",
+    "message": "this call had begun and was interrupted; what it does may be done: look before you call again",
+}
 
 
 def calls_in(message: Message) -> tuple[ToolCallPart, ...]:
@@ -21,11 +25,12 @@ def calls_in(message: Message) -> tuple[ToolCallPart, ...]:
     return tuple(part for part in _parts(message) if isinstance(part, ToolCallPart))
 
 
-def repair(messages: Sequence[Message]) -> tuple[Message, ...]:
+def repair(messages: Sequence[Message], begun: Collection[str] = ()) -> tuple[Message, ...]:
     """The same conversation with every call answered once and nothing answered that was not called.
 
     Results move into one `tool` message behind the message that called. A call that gave no result gets one that says
-    so. Of two results the first counts; a call repeated under an id already used is dropped with its results.
+    so, and if it is among those `begun`, that it may be done. Of two results the first counts; a call repeated under an
+    id already used is dropped with its results.
     """
     results = _first_results(messages)
     used: set[str] = set()
@@ -35,7 +40,7 @@ def repair(messages: Sequence[Message]) -> tuple[Message, ...]:
         if kept is not None:
             repaired.append(kept)
         if calls:
-            answers = tuple(results.get(call.tool_call_id) or _interrupted(call) for call in calls)
+            answers = tuple(results.get(call.tool_call_id) or interrupted(call.tool_call_id, begun) for call in calls)
             repaired.append(Message(role="tool", content=answers))
     return tuple(repaired)
 
@@ -75,8 +80,9 @@ def _without_results(message: Message, used: set[str]) -> tuple[Message | None, 
     return Message(role=message.role, content=tuple(kept), id=message.id, metadata=message.metadata), calls
 
 
-def _interrupted(call: ToolCallPart) -> ToolResultPart:
-    return ToolResultPart(tool_call_id=call.tool_call_id, result=_INTERRUPTED, is_error=True)
+def interrupted(name: str, begun: Collection[str]) -> ToolResultPart:
+    """The result of a call that gave none; its tool may have done all of it where it is among those `begun`."""
+    return ToolResultPart(tool_call_id=name, result=_UNFINISHED if name in begun else _INTERRUPTED, is_error=True)
 
 
 def _parts(message: Message) -> tuple[ContentPart, ...]:

@@ -29,6 +29,7 @@ from sayso.control.loop.line.places import (
 from sayso.control.loop.replay import Replay
 from sayso.control.loop.run import LoopRun, Phase, Shut
 from sayso.control.loop.settings import Kept, LoopSettings, Ticket
+from sayso.control.loop.sources import Toolbox
 from sayso.control.loop.telling import Teller
 from sayso.control.loop.terms import reasoning_of
 from sayso.control.loop.told import Pen, RunTold
@@ -63,7 +64,8 @@ class Lineup:
         self._id = session_id
         self._means = means
         self._settings = settings
-        self._messages = kept.messages
+        self._toolbox = settings.toolbox
+        self._messages, self._used = kept.messages, kept.used
         self._reported: Reported | None = None
         self._tickets: dict[str, Ticket] = {}
         self._replay = Replay(settings.capacity)
@@ -73,6 +75,13 @@ class Lineup:
     def switch(self, model_ref: str) -> None:
         """Later starts run with this model, and count tokens its way."""
         self.model_ref, self._reported = model_ref, None
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """The tools of the run at work; while there is none, those that the next one gets."""
+        if self.line.at_work is None:
+            self._toolbox = self._toolbox.renewed()
+        return self._toolbox
 
     def is_waiting(self, run_id: str) -> bool:
         """Whether this run is admitted and has not started."""
@@ -143,16 +152,30 @@ class Lineup:
     # --- a run ---
 
     def _start(self, run_id: str) -> None:
-        """A reservation gets the history, the model and the system message of now."""
-        ticket, settings, terms = self._tickets.pop(run_id), self._settings, self._settings.terms
-        controls = ticket.controls
+        """A reservation gets the history, the model, the tools and the system message of now; where that cannot be
+        told, it fails, and the line goes on.
+        """
+        self._toolbox = self._toolbox.renewed()
+        ticket = self._tickets.pop(run_id)
+        try:
+            system = self._settings.system() if self._settings.system else None
+        except Exception as error:  # noqa: BLE001 - what the host cannot say ends one run, and no session
+            _log.error("no_system_message", session=self._id, error=type(error).__name__)
+            failed = ProtocolError(code="internal", message="what the model is told at the start could not be written")
+            self.told[run_id].tell(Teller(self._id, run_id).failed(failed))
+            return
+        driver = self.drivers[run_id] = RunDriver(self._run(run_id, ticket, system), self._means, self.told[run_id])
+        driver.start()
+
+    def _run(self, run_id: str, ticket: Ticket, system: str | None) -> LoopRun:
+        settings, terms, controls = self._settings, self._settings.terms, ticket.controls
         model_ref = controls.model_id or self.model_ref
-        run = LoopRun(
+        return LoopRun(
             session_id=self._id,
             run_id=run_id,
             model_ref=model_ref,
-            system=settings.system() if settings.system else None,
-            offers=settings.toolbox.offers,
+            system=system,
+            offers=self._toolbox.offers,
             max_turns=settings.max_turns,
             messages=self._messages,
             said=ticket.said,
@@ -167,15 +190,14 @@ class Lineup:
             policy=terms.compaction_policy,
             window=settings.catalog.window(model_ref),
             reported=self._reported if model_ref == self.model_ref else None,
+            used=self._used,
         )
-        driver = self.drivers[run_id] = RunDriver(run, self._means, self.told[run_id])
-        driver.start()
 
     def _ended(self, run_id: str) -> None:
         """The terminal of a run was told: what it added to the conversation is the session's."""
         driver = self.drivers.get(run_id)
         if driver is not None:
-            self._messages = driver.run.messages
+            self._messages, self._used = driver.run.messages, driver.run.used
             self._reported = driver.run.reported if driver.run.model_ref == self.model_ref else None
             driver.leave()
         self._apply(Ended(run_id))

@@ -25,10 +25,10 @@ numbers. Ids a decision needs are made from the run's own id, so the same comman
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from sayso.control.loop.calls import answered, next_call, replied, returned, returned_late, worded
 from sayso.control.loop.compacting import Reported, history_tokens, is_due, text_tokens
@@ -188,11 +188,14 @@ def _turn_ended(run: LoopRun, end: TurnEnded) -> Decision:
     run = replace(run, usage=add_usage(run.usage, end.usage))
     if end.stop_reason in _BROKEN:
         return _fail(run, _BROKEN[end.stop_reason], f"the model stopped: {end.stop_reason}")
-    message = _with_own_ids(end.message, run.messages)
+    message = _with_own_ids(end.message, run.used)
+    calls = calls_in(message)
     run = replace(run, messages=(*run.messages, message))
+    if calls:
+        run = replace(run, used=run.used.union(call.tool_call_id for call in calls))
     if end.usage is not UNSET:
         run = replace(run, reported=Reported(end.usage, len(run.messages)))
-    kept, calls = Keep(Said(message=message)), calls_in(message)
+    kept = Keep(Said(message=message))
     if calls and end.stop_reason in _MAY_CALL:
         return next_call(replace(run, phase=Phase.CALLING, queue=calls, results=())).after(kept)
     if run.steers:
@@ -223,11 +226,11 @@ def _fail(run: LoopRun, code: str, message: str) -> Decision:
     return wind(run, run.tell.failed(ProtocolError(code=code, message=message)))
 
 
-def _with_own_ids(message: Message, before: tuple[Message, ...]) -> Message:
+def _with_own_ids(message: Message, before: frozenset[str]) -> Message:
     """The message with no tool call id used twice in the session: some models count from zero in every turn."""
-    used = {call.tool_call_id for earlier in before for call in calls_in(earlier)}
     if isinstance(message.content, str):
         return message
+    used = set(before)
     parts = []
     for part in message.content:
         if isinstance(part, ToolCallPart):

@@ -85,7 +85,7 @@ def describe(
     if attaches:
         features["action.tool_sources.attach"] = FeatureSupport(
             level="native",
-            modes=("session_open",),
+            modes=("remote", "session_open"),
             limits={"max_sources": MAX_SOURCES, "transports": list(TRANSPORTS)},
         )
     if reopens:

@@ -13,9 +13,12 @@ from pathlib import Path
 
 import anyio
 
+from sayso.control.loop.contract import PermissionMode, SourceTerms
 from sayso.control.loop.controls import unsatisfiable
 from sayso.control.loop.conversations import KeptConversation
+from sayso.control.loop.history import repair
 from sayso.control.loop.offering import MAX_PROVIDED_TOOLS, MAX_SOURCES, TOOL_NAME, TRANSPORTS
+from sayso.control.loop.settings import Kept
 from sayso.control.loop.sources import Toolbox
 from sayso.control.loop.terms import SessionTerms
 from sayso.control.protocol.payloads.capabilities import ToolDefinition
@@ -23,11 +26,13 @@ from sayso.control.protocol.payloads.scalars import UNSET
 from sayso.control.protocol.payloads.session import ToolSourceAttachment
 from sayso.core.refusal import Refused
 
-__all__ = ("going_on", "verify_attachments", "verify_provided", "workspace_of")
+__all__ = ("going_on", "taken_up", "verify_attachments", "verify_ceiling", "verify_provided", "workspace_of")
 
 _ATTACH = "action.tool_sources.attach"
 _PROVIDE = "action.tools.provide"
-_WORKSPACE = "$.payload.metadata.sayso.workspace"
+_OPEN = "session.open"
+_WORKSPACE = "metadata.sayso.workspace"
+_PERMISSION = "metadata.sayso.permission"
 
 
 def verify_attachments(attached: Sequence[ToolSourceAttachment], known: Collection[str]) -> None:
@@ -81,6 +86,13 @@ def going_on(elected: SessionTerms, kept: KeptConversation) -> SessionTerms:
     )
 
 
+def taken_up(kept: KeptConversation) -> Kept:
+    """What a reopened session begins with. A call that was under way when its process ended may have been done, and the
+    model is told so.
+    """
+    return Kept(kept.model_ref, repair(kept.messages, kept.unfinished), kept.used, is_recovered=True)
+
+
 async def workspace_of(terms: SessionTerms, default: Path | None) -> Path | None:
     """The root that file tools are confined to, resolved. Raises `Refused` `invalid_request` for what is no folder."""
     if terms.workspace is UNSET:
@@ -91,5 +103,23 @@ async def workspace_of(terms: SessionTerms, default: Path | None) -> Path | None
     except (OSError, ValueError):
         is_folder = False
     if not is_folder:
-        raise Refused.because("invalid_request", "a workspace is a folder that exists", place=_WORKSPACE)
+        raise Refused.because("invalid_request", "a workspace is a folder that exists", place=f"$.payload.{_WORKSPACE}")
     return Path(found)
+
+
+async def verify_ceiling(terms: SourceTerms, permission: PermissionMode, workspace: Path | None) -> None:
+    """Holds what a session would get to the most that its host gives: never a standing yes where the host asks, and no
+    folder but the host's and those inside it, links resolved. Raises `Refused` `unsupported_feature`.
+    """
+    if terms.permission == "bypass" and permission != "bypass":
+        raise _beyond(_PERMISSION, "whoever runs this loop gives no standing yes")
+    if terms.workspace is None:
+        return
+    root = None if workspace is None else Path(await anyio.Path(workspace).resolve())
+    if root is None or not terms.workspace.is_relative_to(root):
+        raise _beyond(_WORKSPACE, "whoever runs this loop gives no such folder")
+
+
+def _beyond(member: str, why: str) -> Refused:
+    details = {"feature": _OPEN, "reason": "unsatisfiable", "field": member}
+    return Refused.because("unsupported_feature", why, place=f"$.payload.{member}", details=details)

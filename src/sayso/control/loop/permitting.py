@@ -31,6 +31,7 @@ from sayso.control.loop.contract import (
     ToolSpec,
 )
 from sayso.core import strictjson
+from sayso.core.excerpt import both_ends
 from sayso.core.refusal import Misuse
 
 __all__ = ("DENIED", "Permitting", "Preview", "PreviewsCalls", "plain_preview", "shown")
@@ -129,10 +130,7 @@ class Permitting:
 
 def plain_preview(call: ToolCall, *, title: str | None = None) -> Preview:
     """The preview of a call that has no better one: the tool and its arguments."""
-    arguments = strictjson.encode(call.arguments).decode()
-    if (over := len(arguments) - _ARGUMENTS_LIMIT) > 0:
-        half = _ARGUMENTS_LIMIT // 2
-        arguments = f"{arguments[:half]}\n[{over} characters are not shown]\n{arguments[-half:]}"
+    arguments = both_ends(strictjson.encode(call.arguments).decode(), _ARGUMENTS_LIMIT)
     return Preview(title or f"Call {shown(call.name)}", f"{shown(call.name)}\n{shown(arguments)}")
 
 

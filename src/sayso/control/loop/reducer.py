@@ -6,7 +6,7 @@ argument text streams nowhere. Order and assembly are judged by `control.provide
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sayso.control.protocol.envelope import ProviderEnvelope
 from sayso.control.protocol.payloads.content import ContentPart, Message, ReasoningPart, TextPart, ToolCallPart, Usage
@@ -54,18 +54,18 @@ class Heard:
 
 def hear(inference: Inference, envelope: ProviderEnvelope[Wire]) -> Heard:
     """Raises `Refused` `protocol_violation` when the envelope may not come now."""
-    heard = Heard(inference=observe(inference, envelope))
+    after = observe(inference, envelope)
     match envelope.payload:
         case PartDelta(part_index=index, delta=text):
-            return replace(heard, delta=_delta(heard.inference.parts[index].kind, text))
+            return Heard(after, delta=_delta(after.parts[index].kind, text))
         case InferenceCompleted(message=message, stop_reason=reason, usage=usage):
-            return replace(heard, end=TurnEnded(message, reason, usage))
+            return Heard(after, end=TurnEnded(message, reason, usage))
         case InferenceFailed(error=error, usage=usage):
-            return replace(heard, end=TurnFailed(_protocol_error(error), usage))
+            return Heard(after, end=TurnFailed(_protocol_error(error), usage))
         case InferenceCreateResponse(error=error) if error is not UNSET:
-            return replace(heard, end=TurnFailed(_protocol_error(error)))
+            return Heard(after, end=TurnFailed(_protocol_error(error)))
         case _:
-            return heard
+            return Heard(after)
 
 
 def _delta(kind: PartKind, text: str) -> TextPart | ReasoningPart | None:

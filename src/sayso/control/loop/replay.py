@@ -46,7 +46,7 @@ class Replay:
         self._capacity = capacity
         self._runs: dict[str, _Kept] = {}
         self._order: deque[_Kept] = deque()
-        self._more = anyio.Event()
+        self._more: anyio.Event | None = None
         self._is_closed = False
 
     def keep(self, envelope: Envelope[Wire]) -> None:
@@ -70,8 +70,9 @@ class Replay:
         self._wake()
 
     def _wake(self) -> None:
-        self._more.set()
-        self._more = anyio.Event()
+        more, self._more = self._more, None
+        if more is not None:
+            more.set()
 
     async def read(self, run_id: str, after: int) -> AsyncIterator[Envelope[Wire]]:
         """The run's events behind `after`, then live ones to its terminal. Whether the session had the run is the
@@ -95,4 +96,5 @@ class Replay:
             elif kept.has_ended or self._is_closed:
                 return
             else:
+                self._more = self._more or anyio.Event()  # made by whoever waits: most events find nobody waiting
                 await self._more.wait()

@@ -5,9 +5,11 @@ values. Nothing here decides; `loop.machine` does.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
+
+import msgspec
 
 from sayso.control.loop.compacting import Cut, Reported
 from sayso.control.loop.contract import ToolAnswer, ToolCall, ToolOutcome, ToolSpec
@@ -240,8 +242,7 @@ class Steer:
         return tuple(str(message.id) for message in self.messages)
 
 
-@dataclass(frozen=True, slots=True)
-class Current:
+class Current(msgspec.Struct, frozen=True):
     """The call under way: what was answered so far, and the interaction that is open.
 
     `questions` are those of the model where it asks the person; `acknowledged` is the envelope in which the client said
@@ -271,14 +272,13 @@ class Compaction:
     is_requested: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LoopRun:
-    """One run.
+class LoopRun(msgspec.Struct, frozen=True):
+    """One run; a Struct, because a new one is made at every piece of an answer.
 
     `messages` is the conversation so far, `said` what this run brings to it, `made` every call that reached a source,
-    oldest first, `called` the names of all tools called, `reported` what the vendor last said that history takes up,
-    `window` the model's context window in tokens, `tried` the turn before which a compaction was last tried, `summary`
-    what the last one became.
+    oldest first, `called` the names of all tools called, `used` the ids of all calls of the session, `reported` what
+    the vendor last said that history takes up, `window` the model's context window in tokens, `tried` the turn before
+    which a compaction was last tried, `summary` what the last one became.
     """
 
     session_id: str
@@ -305,7 +305,7 @@ class LoopRun:
     asked: int = 0
     compacted: int = 0
     tried: int = -1
-    inference: Inference = field(default_factory=lambda: Inference(request_id=""))
+    inference: Inference = Inference(request_id="")
     queue: tuple[ToolCallPart, ...] = ()
     results: tuple[ToolResultPart, ...] = ()
     current: Current | None = None
@@ -314,6 +314,7 @@ class LoopRun:
     steers: tuple[Steer, ...] = ()
     made: tuple[ToolCall, ...] = ()
     called: frozenset[str] = frozenset()
+    used: frozenset[str] = frozenset()
     usage: Maybe[Usage] = UNSET
     ending: Telling | None = None
 

@@ -86,7 +86,7 @@ class LoopSession:
         payload = request.payload
         if payload.delivery == "steer":
             no_controls(payload)
-        controls = read_controls(payload, self._settings.catalog.models, self._settings.toolbox.offers)
+        controls = read_controls(payload, self._settings.catalog.models, self._runs.toolbox.offers)
         if any(message.role != "user" for message in payload.messages):
             raise Refused.because("invalid_submission", "a submitted message is the user's", place="$.payload.messages")
         if payload.delivery == "steer":
@@ -96,10 +96,8 @@ class LoopSession:
         await self._runs.room()
         ticket = Ticket("turns", payload.messages, controls)
         reply = self._runs.admit(request.id, ticket, payload.delivery, MessageSubmitResponse)
-        model: Maybe[str] = controls.model_id or UNSET
-        if reply.admission == "started":
-            model = self._runs.drivers[str(reply.run_id)].run.model_ref
-        return msgspec.structs.replace(reply, model_id=model)
+        current: Maybe[str] = self._runs.model_ref if reply.admission == "started" else UNSET
+        return msgspec.structs.replace(reply, model_id=controls.model_id or current)
 
     async def compact(self, request: Envelope[SessionCompactRequest]) -> SessionCompactResponse:
         verify_compact(request, self._settings.descriptor)
@@ -280,7 +278,7 @@ class LoopSession:
         )
 
     async def tools(self, request: ToolsListRequest) -> ToolsListResponse:
-        toolbox = self._settings.toolbox
+        toolbox = self._runs.toolbox
         return ToolsListResponse(session_id=self._id, sources=toolbox.published, tools=toolbox.definitions)
 
     def _now_ms(self) -> int:

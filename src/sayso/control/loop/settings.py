@@ -37,10 +37,13 @@ class LoopSettings:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a session begins with: its model, and the conversation it goes on with where it was reopened."""
+    """What a session begins with: its model, and where it was reopened the conversation it goes on with and the ids of
+    all calls of it.
+    """
 
     model_ref: str
     messages: tuple[Message, ...] = ()
+    used: frozenset[str] = frozenset()
     is_recovered: bool = False
 
 

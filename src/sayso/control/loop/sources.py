@@ -35,8 +35,10 @@ __all__ = (
     "published",
 )
 
+_OPEN_SECONDS = 120.0
+"""How long the sources of a session may take to open; one that starts a program has a shorter limit of its own."""
 _CLOSE_SECONDS = 10.0
-"""How long the sources of a session may take to end."""
+"""How long the sources of a session may take to end before they are cancelled."""
 _ATTACH = "action.tool_sources.attach"
 _log = structlog.get_logger(__name__)
 
@@ -51,6 +53,7 @@ class Toolbox:
     published: tuple[ToolSourceDescriptor, ...]
     offers: Mapping[str, OfferedTool]
     sources: Mapping[str, ToolSource]
+    attached: frozenset[str] = frozenset()
     provided: Mapping[str, ToolDefinition] = field(default_factory=dict)
 
     @property
@@ -61,9 +64,21 @@ class Toolbox:
     def providing(self, tools: Sequence[ToolDefinition]) -> Toolbox:
         """The same with tools of the client, which were verified."""
         offers = {tool.name: _provided(tool) for tool in tools}
-        return replace(
-            self, offers={**self.offers, **offers}, provided={**self.provided, **{tool.name: tool for tool in tools}}
-        )
+        return replace(self, offers={**self.offers, **offers}, provided={tool.name: tool for tool in tools})
+
+    def renewed(self) -> Toolbox:
+        """The same with what its sources offer now; as it was where two tools have one name, or a source broke."""
+        try:
+            offers = offers_of(self.sources, self.attached)
+            for name in self.provided:
+                if name in offers:
+                    raise _clash(name, offers[name].source, str(self.provided[name].source), is_attached=False)
+        except Misuse:
+            raise
+        except Exception as error:  # noqa: BLE001 - a source that breaks ends no session
+            _log.warning("tools_not_renewed", error=str(error) if isinstance(error, Refused) else type(error).__name__)
+            return self
+        return replace(self, offers=offers).providing(tuple(self.provided.values()))
 
 
 def definition_of(offer: OfferedTool) -> ToolDefinition:
@@ -119,9 +134,11 @@ def _clash(tool: str, one: str, other: str, *, is_attached: bool) -> Refused:
 class OpenSources:
     """Sources that were opened for one session, held open until `close`."""
 
-    def __init__(self, openers: Sequence[OpensSource], terms: SourceTerms) -> None:
+    def __init__(self, openers: Sequence[OpensSource], terms: SourceTerms, *, patience: float = _OPEN_SECONDS) -> None:
         self._openers = openers
         self._terms = terms
+        self._patience = patience
+        self._scope = anyio.CancelScope()
         self._opened: dict[str, ToolSource] = {}
         self._refusal: Refused | None = None
         self._is_open = False
@@ -136,11 +153,14 @@ class OpenSources:
             return {}
         tasks.start_soon(self._hold)
         try:
-            await self._ready.wait()
-        except BaseException:
-            # Whoever asked has gone: what was opened meanwhile goes too.
-            self._let_go.set()
-            raise
+            with anyio.fail_after(self._patience):
+                await self._ready.wait()
+        except TimeoutError:
+            raise Refused.because("open_failed", "a tool source did not open in time", reason="timeout") from None
+        finally:
+            if not self._ready.is_set():
+                # Nobody waits any more: what is still opening is cancelled, and what was opened meanwhile ends.
+                self._scope.cancel()
         if self._refusal is not None:
             raise self._refusal
         return self._opened
@@ -150,17 +170,15 @@ class OpenSources:
         self._let_go.set()
         with anyio.move_on_after(_CLOSE_SECONDS):
             await self._ended.wait()
+            return
+        self._scope.cancel()
 
     async def _hold(self) -> None:
         try:
-            async with AsyncExitStack() as stack:
-                for opener in self._openers:
-                    source = await stack.enter_async_context(opener.open(self._terms))
-                    if source is not None:
-                        self._opened[opener.id] = source
-                self._is_open = True
-                self._ready.set()
-                await self._let_go.wait()
+            with self._scope:
+                async with AsyncExitStack() as stack:
+                    await self._enter(stack)
+                    await self._let_go.wait()
         except Misuse:
             raise
         except Exception as error:  # noqa: BLE001 - a source that breaks refuses its session, and is no end of the hub
@@ -171,6 +189,14 @@ class OpenSources:
         finally:
             self._ready.set()
             self._ended.set()
+
+    async def _enter(self, stack: AsyncExitStack) -> None:
+        for opener in self._openers:
+            source = await stack.enter_async_context(opener.open(self._terms))
+            if source is not None:
+                self._opened[opener.id] = source
+        self._is_open = True
+        self._ready.set()
 
 
 def _refusal_in(error: BaseException) -> Refused | None:

@@ -7,9 +7,8 @@ is `compacting`. A decision that leaves a run compacting without a compaction is
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
+from msgspec.structs import replace
 
 from sayso.control.loop.compacting import cut_of, history_tokens, replaced, summary_of, summary_request
 from sayso.control.loop.endings import wind

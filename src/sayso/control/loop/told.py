@@ -55,7 +55,7 @@ class RunTold:
         self._ended = ended
         self._dealt = 0
         self._is_read = False
-        self._moved = anyio.Event()
+        self._moved: anyio.Event | None = None
 
     def tell(self, telling: Telling) -> None:
         """Tells an event."""
@@ -108,8 +108,10 @@ class RunTold:
     async def dealt_with(self, sequence: int) -> None:
         """Until whoever reads has dealt with this event; at once where nobody does."""
         while self._is_read and self._dealt < sequence:
+            self._moved = self._moved or anyio.Event()  # made by whoever waits: most events find nobody waiting
             await self._moved.wait()
 
     def _wake(self) -> None:
-        self._moved.set()
-        self._moved = anyio.Event()
+        moved, self._moved = self._moved, None
+        if moved is not None:
+            moved.set()

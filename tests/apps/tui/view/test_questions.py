@@ -8,6 +8,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 from textual import events
+from textual.containers import Vertical
 from textual.message import Message
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -179,6 +180,59 @@ async def test_what_is_signed_is_the_documents_own_words() -> None:
         assert all(f"line {n} of" in seen for n in range(60))
         assert "the truth␛" in stage.picture
         assert "a lie" not in seen
+        await pilot.press("y")
+        assert said(stage) == [Permitted(granted=True)]
+
+
+@pytest.mark.req("OAP-211")
+async def test_an_offer_of_three_thousand_characters_is_shown_to_its_end() -> None:
+    """At 80 by 24 no letter of it is left out, whatever a line holds."""
+    offer = " ".join(f"w{n:04}" for n in range(400)) + " " + "x" * 590 + " END"
+
+    async def words(question: Question) -> str:
+        return offer
+
+    stage = panel_stage(words)
+    async with stage.run_test(size=(80, 24)) as pilot:
+        stage.tale.start()
+        stage.tale.ask("Sign?", "x", document=b"y")
+        await put(stage, pilot)
+        seen: list[str] = []
+        while "END" not in stage.picture:
+            await pilot.press("y")
+            assert said(stage) == []
+            seen += stage.screen_lines
+            await pilot.press("pagedown")
+            await pilot.pause()
+        seen += stage.screen_lines
+        assert all(f"w{n:04}" in "\n".join(seen) for n in range(400))
+        assert sum(line.count("x") for line in dict.fromkeys(seen) if "xxxx" in line) >= 71
+        await pilot.press("y")
+        assert said(stage) == [Permitted(granted=True)]
+
+
+@pytest.mark.req("OAP-211")
+@pytest.mark.parametrize("height", [3, 5, 8])
+async def test_an_end_that_something_covers_was_not_on_the_screen(height: int) -> None:
+    """Where the panel has too little room, as in a tiny window, `y` signs nothing; with room again it does."""
+
+    async def words(question: Question) -> str:
+        return "\n".join(f"line {n}" for n in range(10))
+
+    stage = Stage(
+        lambda story: [Vertical(QuestionPanel(story, regenerate=words, grace=0.0), id="room"), composer()]
+    )
+    async with stage.run_test(size=(80, 24)) as pilot:
+        stage.query_one("#room").styles.height = height
+        stage.tale.start()
+        stage.tale.ask("Sign?", "x", document=b"y")
+        await put(stage, pilot)
+        assert "line 9" not in stage.picture
+        await pilot.press("y")
+        assert said(stage) == []
+        stage.query_one("#room").styles.height = 20
+        await pilot.pause()
+        assert "line 9" in stage.picture
         await pilot.press("y")
         assert said(stage) == [Permitted(granted=True)]
 
