@@ -10,7 +10,7 @@ import asyncio
 import os
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -58,13 +58,13 @@ def _edit() -> dict[str, object]:
     return {"path": "cart.py", "old_text": old, "new_text": new}
 
 
-async def main(folder: Path = IMAGES) -> list[Path]:
+async def main(folder: Path = IMAGES, sizes: Sequence[tuple[int, int]] = SIZES) -> list[Path]:
     """Every size, in the dark and in the light."""
     taken = []
     os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
     async with serve_model("messages", script) as served:
         os.environ.update(served.environ)
-        for width, height in SIZES:
+        for width, height in sizes:
             for look, theme in THEMES.items():
                 path = folder / f"tui-{width}x{height}-{look}.svg"
                 path.write_text(await take((width, height), theme, served.model_ref), encoding="utf-8")

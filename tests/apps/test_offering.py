@@ -11,8 +11,10 @@ import pytest
 
 from sayso.apps.keys import make_keys
 from sayso.apps.offering import Wanted, open_offer
+from sayso.client import Client, ServerError
 from sayso.core.clock import SystemClock
 from sayso.core.refusal import Refused
+from sayso.sdk import Agent, endpoint_program
 from sayso.store.vault import Vault
 
 pytestmark = pytest.mark.anyio
@@ -69,3 +71,36 @@ def test_a_home_without_keys_pays_for_no_house() -> None:
     environ = {name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH", "SAYSO_TEST_BREAK")}
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.req("OAP-157", "OAP-163")
+async def test_a_hub_that_listens_gives_no_more_than_it_was_started_with(tmp_path: Path) -> None:
+    """Whoever reaches it over HTTP elects neither another folder nor a standing yes; the program that started an
+    endpoint over its pipes may.
+    """
+    home, project = tmp_path / "home", tmp_path / "project"
+    home.mkdir(mode=0o700)
+    project.mkdir()
+    config = document(tmp_path, '{"adapters": {"sayso": {}}}')
+    command = [sys.executable, "-m", "sayso", "serve", "--home", str(home), "--config", str(config)]
+    hub = subprocess.Popen(
+        [*command, "--addr", "127.0.0.1:0", "--workspace", str(project)], stdout=subprocess.PIPE, text=True
+    )
+    assert hub.stdout is not None
+    try:
+        url = hub.stdout.readline().split()[1]
+        async with Client(url) as client:
+            for elected in ({"workspace": str(tmp_path)}, {"permission": "bypass"}):
+                with pytest.raises(ServerError) as refused:
+                    await client.start("sayso", metadata={"sayso": elected})
+                assert refused.value.refusal.code == "unsupported_feature"
+            session = await client.start("sayso", metadata={"sayso": {"workspace": str(project)}})
+            assert "Read" in {tool.name for tool in (await session.tools()).tools}
+            await session.close()
+    finally:
+        hub.terminate()
+        hub.wait()
+        hub.stdout.close()
+    async with Agent(endpoint_program("sayso", home=home, binary=Path(sys.executable).with_name("sayso"))) as agent:
+        session = await agent.start(metadata={"sayso": {"workspace": str(project), "permission": "bypass"}})
+        assert "Write" in {tool.name for tool in (await session.tools()).tools}

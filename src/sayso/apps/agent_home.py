@@ -7,19 +7,19 @@ terminal UI both. It needs no keys: only a house does.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Unpack
 
 import anyio
 import anyio.to_thread
 
 from sayso.apps.home import Home
-from sayso.apps.house import House, log_name
-from sayso.apps.keys import PRINCIPAL, has_keys
+from sayso.apps.keys import has_keys
 from sayso.apps.models import OFFLINE_NOTICE, WORLD_NOTICE, Models, open_models
 from sayso.apps.person_zone import person_zone
 from sayso.apps.settings import default_home
@@ -33,6 +33,7 @@ from sayso.control.hub.hub import Hub
 from sayso.control.hub.registry import Registry as Adapters
 from sayso.control.loop.contract import PermissionMode
 from sayso.control.loop.saved import SavedConversations
+from sayso.control.mcp_sources.limits import Operator
 from sayso.control.mcp_sources.opener import mcp_opener
 from sayso.control.provider.contract import ProviderService
 from sayso.control.provider.logins import Logins
@@ -41,30 +42,26 @@ from sayso.control.workspace.opener import WorkspaceOpener
 from sayso.core.ids import Ids, SystemIds
 from sayso.core.instants import write_local
 from sayso.core.refusal import PeerRefused, Refused
-from sayso.ledger.ledger import Ledger
-from sayso.ledger.rules.kinds import declare
-from sayso.ledger.rules.record import Draft
-from sayso.scheduling.terms.identity import principal_urn
-from sayso.store.open import open_store
 from sayso.store.vault import Vault
+
+if TYPE_CHECKING:
+    from sayso.apps.house import House
 
 __all__ = ("LOOP", "Agent", "AgentWishes", "open_agent", "open_loop")
 
-BYPASSED = declare(
-    "agent.bypassed",
-    "A session was opened in which its agent may change things without asking, but nothing of anybody else's.",
-)
 LOOP = "sayso"
 """The name under which the hub lists our own loop."""
 HISTORY = "sessions.jsonl"
 CONVERSATIONS = "sessions"
+NO_OPERATORS: Mapping[str, Operator] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentWishes:
     """What somebody asked of an agent when they opened it.
 
-    `permission` and `workspace` are the most that any of its sessions gets. `is_offline`: the offline planner unless a
+    `permission` and `workspace` are what a session gets that elects nothing, and with `is_confined` the most that any
+    gets: so it is wherever others of this machine can open one. `is_offline`: the offline planner unless a
     model is named. `keeps`: conversations are saved in the home, to be gone on with. `stays`: it is there for a while,
     so lists of models are renewed behind it.
     """
@@ -72,6 +69,7 @@ class AgentWishes:
     model: str | None = None
     permission: PermissionMode = "ask"
     workspace: Path | None = None
+    is_confined: bool = False
     is_offline: bool = False
     keeps: bool = False
     stays: bool = False
@@ -203,12 +201,29 @@ async def _renewed(models: Models) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def open_loop(
-    home: Home, wishes: AgentWishes, *, house: House | None = None, service: ProviderService | None = None
+    home: Home,
+    wishes: AgentWishes,
+    *,
+    house: House | None = None,
+    service: ProviderService | None = None,
+    operators: Mapping[str, Operator] = NO_OPERATORS,
 ) -> AsyncIterator[OwnLoop]:
-    """The loop alone, for whoever brings a hub; over another provider service than the home's own if one is given."""
+    """The loop alone, for whoever brings a hub; over another provider service than the home's own if one is given.
+    `operators` is what the operator's document says of tool sources that may be attached.
+    """
+    conversations = SavedConversations(home.path / CONVERSATIONS, clock=home.clock) if wishes.keeps else None
     async with (
         open_models(home) as models,
-        _loop(home, wishes, models, house, open_folder_tools(home), service=service) as (loop, _),
+        _loop(
+            home,
+            wishes,
+            models,
+            house,
+            open_folder_tools(home),
+            service=service,
+            conversations=conversations,
+            operators=operators,
+        ) as (loop, _),
     ):
         yield loop
 
@@ -223,6 +238,7 @@ async def _loop(
     *,
     service: ProviderService | None = None,
     conversations: SavedConversations | None = None,
+    operators: Mapping[str, Operator] = NO_OPERATORS,
 ) -> AsyncIterator[tuple[OwnLoop, str]]:
     model_ref = await models.choose(wishes.model, is_offline=wishes.is_offline)
     ids = SystemIds()
@@ -234,10 +250,11 @@ async def _loop(
         model_ref=model_ref,
         system=lambda: _system(home, wishes, house),
         openers=[folder_tools],
-        attach=partial(mcp_opener, environ=os.environ, clock=home.clock),
+        attach=partial(mcp_opener, environ=os.environ, clock=home.clock, operators=operators),
         conversations=conversations,
         permission=wishes.permission,
         workspace=wishes.workspace,
+        confined=wishes.is_confined,
         bypassed=partial(_receipt_bypass, home, house),
         logins=Logins(models.offered.offered, models.credentials, clock=home.clock, ids=ids),
     )
@@ -254,15 +271,11 @@ def open_folder_tools(home: Home) -> WorkspaceOpener:
 
 async def _receipt_bypass(home: Home, house: House | None, session_id: str) -> None:
     """The standing decision in the person's log. A home without keys has none; the conversation says it too."""
-    if house is not None:
-        await house.ledger.append(Draft(kind=BYPASSED, actor=house.principal, body={"session_id": session_id}))
+    if house is None and not has_keys(Vault(home.path, home.clock)):
         return
-    vault = Vault(home.path, home.clock)
-    if has_keys(vault):
-        with open_store(home.database, home.clock) as store:
-            ledger = Ledger(store, log_name(vault), home.clock)
-            actor = principal_urn(vault.public(PRINCIPAL))
-            await ledger.append(Draft(kind=BYPASSED, actor=actor, body={"session_id": session_id}))
+    from sayso.apps.bypassing import receipt_bypass  # noqa: PLC0415 - a log is slow to import, and few have to
+
+    await receipt_bypass(home, house, session_id)
 
 
 def _system(home: Home, wishes: AgentWishes, house: House | None) -> str:

@@ -80,7 +80,7 @@ async def serving_house(
         shown = await stack.enter_async_context(serving(console, LOOPBACK, ports.console))
         history = HistoryFile(house.home.path / _HISTORY, issuer=house.ids.new("hub"))
         stack.callback(history.close)
-        wishes = AgentWishes(is_offline=house.home.is_world, stays=not house.home.is_world)
+        wishes = AgentWishes(is_confined=True, is_offline=house.home.is_world, stays=not house.home.is_world)
         agent = await stack.enter_async_context(open_agent(house.home, wishes, house=house, history=history))
         bound = await stack.enter_async_context(serving_hub(agent.hub, house.ids, port=ports.hub))
         yield Addresses(hub=bound.url, doors=doors, console=shown.url, served=served)

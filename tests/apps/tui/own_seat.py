@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from typing import cast
 
 import anyio
 
-from sayso.apps.tui.opening import OwnSeat
+from sayso.apps.agent_home import Agent
 from sayso.apps.tui.seat import Seat, Wanted
 from sayso.control.adapters.own_loop import OwnLoop
 from sayso.control.client.local import LocalClient
@@ -43,6 +45,31 @@ class Notes:
         """Nothing is held."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptSeat:
+    """A seat of a home, without models of a person's and without a workspace."""
+
+    client: LocalClient
+    conversations: SavedConversations
+    history: HistoryFile
+    adapter: str = "own"
+    notice: None = None
+    house: None = None
+    providers: None = None
+
+    async def session_of(self, native_id: str) -> str | None:
+        """As every home finds it."""
+        return await Agent.session_of(cast("Agent", self), native_id)
+
+    async def native_of(self, session_id: str) -> str | None:
+        """As every home finds it."""
+        return await Agent.native_of(cast("Agent", self), session_id)
+
+    async def is_sandboxed(self) -> bool:
+        """It runs no commands."""
+        return True
+
+
 def turn(request: InferenceCreateRequest) -> Sequence[Step]:
     """A message that names a tool calls it; anything else is answered in words."""
     last = request.messages[-1]
@@ -62,15 +89,7 @@ async def opens(wanted: Wanted) -> AsyncIterator[Seat]:
     loop = OwnLoop(provider, [Notes()], clock=clock, ids=ids, model_ref="scripted/one", conversations=kept)
     with closing(HistoryFile(wanted.home / "sessions.jsonl", issuer=ids.new("hub"))) as history:
         async with Hub(Registry({"own": loop}), clock=clock, ids=ids, history=history) as hub:
-            yield OwnSeat(
-                client=LocalClient(hub, ids=ids),
-                adapter="own",
-                notice=None,
-                house=None,
-                providers=None,
-                conversations=kept,
-                history=history,
-            )
+            yield KeptSeat(client=LocalClient(hub, ids=ids), conversations=kept, history=history)
 
 
 @asynccontextmanager

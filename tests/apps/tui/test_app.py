@@ -412,6 +412,18 @@ async def test_a_file_is_picked_by_a_few_letters(tmp_path: Path) -> None:
         assert _composer(app).text == "see deep/notes.md "
 
 
+@pytest.mark.req("OAP-211")
+async def test_a_file_is_offered_however_quickly_it_is_typed(tmp_path: Path) -> None:
+    """An `@` and its letters may come in one go."""
+    workspace = tmp_path / "work"
+    workspace.mkdir()
+    (workspace / "notes.md").write_text("x")
+    app = screen(tmp_path, workspace=workspace)
+    async with running(app) as pilot:
+        _composer(app).insert("see @no")
+        await until(pilot, lambda: _composer(app).is_completing)
+
+
 async def test_commands_are_completed(tmp_path: Path) -> None:
     """The choices go with the letters and away with Escape, which then stops nothing."""
     app = screen(tmp_path)

@@ -44,6 +44,22 @@ async def test_a_question_behind_a_list_is_asked_once_the_list_is_gone(tmp_path:
 
 
 @pytest.mark.req("OAP-209")
+async def test_a_list_that_goes_away_leaves_no_key_to_the_question_behind_it(tmp_path: Path) -> None:
+    """Its last keys were not typed by somebody who saw the question: a pause is due again."""
+    app = screen(tmp_path)
+    async with running(app) as pilot:
+        await enter(pilot, "script: tools write this")
+        await until(pilot, lambda: _panel(app).question is not None)
+        app.act("/model")
+        await until(pilot, lambda: isinstance(app.screen, Picker))
+        _panel(app)._attention._grace = 1000
+        await pilot.press("escape")
+        await until(pilot, lambda: app.focused is _panel(app))
+        await pilot.press("y", "n")
+        assert _outcomes(app) == [None]
+
+
+@pytest.mark.req("OAP-209")
 async def test_what_is_typed_while_a_question_comes_goes_on_in_the_composer(tmp_path: Path) -> None:
     """Also a text that is pasted; and none of its letters answers."""
     app = screen(tmp_path)

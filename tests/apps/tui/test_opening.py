@@ -36,6 +36,7 @@ async def test_without_any_configuration_our_own_loop_answers(tmp_path: Path, mo
         assert (seat.adapter, seat.house) == ("sayso", None)
         assert seat.notice is not None
         assert "no language model" in seat.notice
+        assert seat.notice.endswith("From here: /login")
         talk = _talk(seat)
         await talk.open({"metadata": {"sayso": {"permission": "ask", "workspace": str(tmp_path)}}})
         assert talk.offers("session.message.delivery.queue")

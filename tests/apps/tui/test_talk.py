@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from sayso.apps.tui.talk import Talk
+from sayso.apps.tui.talk import Talk, Waiting
 from sayso.control.adapters.reference.adapter import MemoryAdapter
 from sayso.control.client.http import HubClient
 from sayso.control.hub.bindings.http import serving_hub
@@ -122,3 +122,47 @@ async def test_nothing_overtakes_what_waits_on_this_side() -> None:
         assert await talk.drop(talk.waiting[0])
         await talk.say("four")
         assert [(each.text, each.run_id) for each in talk.waiting] == [("three", None), ("four", None)]
+
+
+@pytest.mark.req("OAP-209")
+async def test_a_conversation_is_left_while_a_run_says_nothing() -> None:
+    """`follow` returns at `end`, though the run goes on and is silent; the run is cancelled by who closes."""
+    port, adapter, history = _free_port(), MemoryAdapter(clock=SystemClock(), ids=IDS), History(issuer="h")
+    async with _served(port, adapter, history), HubClient(f"http://127.0.0.1:{port}") as client:
+        talk = _talk(client, [])
+        await talk.open({})
+        await talk.say("script: hold")
+        over = anyio.Event()
+
+        async def follow() -> None:
+            await talk.follow()
+            over.set()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(follow)
+            await _until(lambda: any("hold" in getattr(block, "text", "") for block in talk.story.blocks))
+            await _until(lambda: talk.story.run_status == "running")
+            talk.end()
+            await _until(over.is_set)
+            tasks.cancel_scope.cancel()
+        assert over.is_set()
+        assert talk.running is not None
+
+
+@pytest.mark.req("OAP-209")
+async def test_a_text_whose_turn_came_and_that_cannot_be_said_is_given_back() -> None:
+    """What waited here and is refused when it is sent goes back to where it was typed."""
+    port, adapter, history = _free_port(), MemoryAdapter(clock=SystemClock(), ids=IDS), History(issuer="h")
+    told: list[str] = []
+    back: list[str] = []
+    async with _served(port, adapter, history), HubClient(f"http://127.0.0.1:{port}") as client:
+        talk = _talk(client, told, put_back=back.append)
+        await talk.open({})
+        talk.waiting.append(Waiting("half \ud800"))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(talk.follow)
+            await _until(lambda: back)
+            talk.end()
+    assert back == ["half \ud800"]
+    assert told[0].startswith("Not sent: ")
+    assert talk.queue == []

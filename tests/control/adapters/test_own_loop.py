@@ -14,6 +14,7 @@ from sayso.core.refusal import Misuse, Refused
 from sayso.testing.provider import ScriptedProvider
 from sayso.testing.tools import ScriptedTools, asking, read_only
 from tests.control.houses import NOON
+from tests.control.loop.test_opening import Opener
 from tests.control.wire import request
 
 pytestmark = pytest.mark.anyio
@@ -73,3 +74,18 @@ def test_two_sources_of_one_id_are_a_bug_of_the_house() -> None:
     tools = ScriptedTools({})
     with pytest.raises(Misuse):
         OwnLoop(ScriptedProvider([]), [tools, tools], clock=ManualClock(NOON), ids=CountingIds(), model_ref="m")
+
+
+@pytest.mark.req("OAP-018", "OAP-060")
+async def test_both_kinds_of_source_that_can_be_attached_are_disclosed() -> None:
+    """A remote one under a mode of its own."""
+    attaching = OwnLoop(
+        ScriptedProvider([]),
+        clock=ManualClock(NOON),
+        ids=CountingIds(),
+        model_ref="m",
+        attach=lambda source: Opener(source.id),
+    )
+    features = (await attaching.probe()).capabilities.features or {}
+    support = features["action.tool_sources.attach"]
+    assert (support.modes, (support.limits or {})["transports"]) == (("remote", "session_open"), ["process", "remote"])

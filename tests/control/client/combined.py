@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 from anyio.from_thread import start_blocking_portal
 
+from sayso.apps.home import open_home
+from sayso.apps.models import open_models
 from sayso.control.client.combined import Sayso
 from sayso.net.child import Program
-from sayso.testing.vendor_servers import Answer
+from sayso.testing.vendor_servers import VENDORS, Answer
 from tests.control.provider.service.vendors import Vendor, open_vendor
 
 BINARY = Path(sys.executable).with_name("sayso")
@@ -28,20 +30,32 @@ def program(home: Path, environ: Mapping[str, str], *role: str) -> Program:
     return Program(command=command, environment={**seen, **environ}, called="sayso serve")
 
 
-@dataclass
 class Stand:
-    """A client, and the vendor behind it."""
+    """One client of one child, and a vendor of each wire behind it, for many tests in turn."""
 
-    client: Sayso
-    vendor: Vendor
+    def __init__(self, client: Sayso, vendors: Mapping[str, Vendor]) -> None:
+        self.client = client
+        self._vendors = vendors
+
+    def over(self, wire: str, answers: Iterable[Answer]) -> Vendor:
+        """The vendor of a wire, with these answers to come and nothing received."""
+        vendor = self._vendors[wire]
+        vendor.server.answers = list(answers)
+        vendor.server.received.clear()
+        vendor.server.gone = anyio.Event()
+        return vendor
 
 
 @asynccontextmanager
-async def sdk(home: Path, wire: str, answers: Iterable[Answer], **options: Any) -> AsyncIterator[Stand]:
-    async with open_vendor(wire, answers) as vendor:
-        environ = {**vendor.environ, "SAYSO_MODEL": vendor.ref}
-        async with Sayso(program(home, environ), **options) as client:
-            yield Stand(client, vendor)
+async def sdk(home: Path, **options: Any) -> AsyncIterator[Stand]:
+    async with AsyncExitStack() as stack:
+        vendors = {wire: await stack.enter_async_context(open_vendor(wire)) for wire in VENDORS}
+        environ = {name: value for vendor in vendors.values() for name, value in vendor.environ.items()}
+        async with open_models(open_home(home, is_world=False), environ=environ) as models:
+            for vendor in vendors.values():  # a session's models are those that are known here
+                await models.listings.refresh(models.offered.find(vendor.ref.partition("/")[0]))
+        client = await stack.enter_async_context(Sayso(program(home, environ), **options))
+        yield Stand(client, vendors)
 
 
 @contextmanager

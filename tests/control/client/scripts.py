@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sayso.net.child import Program
 
-__all__ = ("DYING", "SIGNING", "TOOLLESS", "scripted")
+__all__ = ("DYING", "FLOODING", "SIGNING", "TOOLLESS", "scripted")
 
 
 def scripted(folder: Path, body: str) -> Program:
@@ -112,3 +112,11 @@ for asked in requests():
     elif asked["type"] == "inference.create.request":
         infer(asked)
 """
+FLOODING = SIGNING.replace(
+    "    signed = True\n",
+    """    signed = True
+    for number in range(500):
+        other = {"flow_id": f"x-{asked['id']}-{number}", "provider_id": name, "kind": "progress", "message": "m"}
+        say("auth.login.event", other, sequence=1)
+""",
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,55 @@ async def test_what_waits_is_told_when_the_pipe_is_over(tmp_path: Path) -> None:
         with pytest.raises(PeerUnreachable):
             await half.ask(describe_request("d2"))
     assert "no answer within" not in str(gone.value)
+
+
+LATE = """
+held = None
+for asked in requests():
+    if asked["type"] == "inference.create.request":
+        held = asked
+        continue
+    if asked["type"] == "inference.cancel.request":
+        say("inference.cancel.response", {"accepted": True}, PROVIDER, in_reply_to=asked["id"],
+            inference_id=asked["inference_id"])
+        say("inference.completed", {"message": {"role": "assistant", "content": ""}, "stop_reason": "aborted"},
+            PROVIDER, inference_id=asked["inference_id"], sequence=2)
+        continue
+    say("provider.describe.response", {"providers": [], "protocol_versions": ["0.1"]}, PROVIDER,
+        in_reply_to=asked["id"], capability_revision="r1")
+    if held is not None:
+        name, held = f"i-{held['id']}", None
+        say("inference.create.response", {"accepted": True, "honoured": {"include_snapshot": "never"}}, PROVIDER,
+            in_reply_to=name[2:], inference_id=name)
+        say("inference.started", {"model_ref": "m"}, PROVIDER, inference_id=name, sequence=1)
+"""
+
+
+@pytest.mark.req("OAP-132", "OAP-200")
+async def test_an_inference_that_is_answered_after_its_reader_left_is_cancelled(tmp_path: Path) -> None:
+    """Nobody would read what a vendor is paid for."""
+    ids = SystemIds()
+    async with EndpointPipe(scripted(tmp_path, LATE), ids=ids) as pipe:
+        half = ProviderPipe(pipe, ids)
+        heard = tmp_path / "heard"
+
+        async def create() -> None:
+            async for _ in half.stream(ask("m")):
+                raise AssertionError("it was answered")
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(create)
+            with anyio.fail_after(PATIENCE):
+                while "inference.create.request" not in heard.read_text():
+                    await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
+        with anyio.fail_after(PATIENCE):
+            await half.ask(describe_request())
+            while '"inference.cancel.request"' not in heard.read_text():
+                await anyio.lowlevel.checkpoint()
+            await half.ask(describe_request("d2"))
+    (cancel,) = [json.loads(line) for line in heard.read_text().splitlines() if "inference.cancel.request" in line]
+    assert cancel["inference_id"] == "i-q1"
 
 
 @pytest.mark.req("OAP-137")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,8 @@ from sayso.sdk import (
 )
 from sayso.testing.provider import Call, Say
 from sayso.testing.vendor_servers import VENDORS, Said, Status, Stream
-from tests.control.client.combined import BINARY, program, sdk, standing
-from tests.control.client.scripts import DYING, SIGNING, TOOLLESS, scripted
+from tests.control.client.combined import BINARY, Stand, program, sdk, standing
+from tests.control.client.scripts import DYING, FLOODING, SIGNING, TOOLLESS, scripted
 from tests.control.provider.service.vendors import TURN
 from tests.control.provider.wires.bench import ALL, PATIENCE
 
@@ -38,20 +38,33 @@ every_wire = pytest.mark.parametrize("wire", ALL)
 DONE = Said([Say("all ", "done")])
 
 
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    """One event loop for the child that these tests share."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def stand(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stand]:
+    """One child for all tests that only ask it something."""
+    async with sdk(tmp_path_factory.mktemp("home")) as it:
+        yield it
+
+
 @every_wire
 @pytest.mark.req("OAP-137", "OAP-200")
-async def test_a_model_is_asked_directly(wire: str, tmp_path: Path) -> None:
+async def test_a_model_is_asked_directly(wire: str, stand: Stand) -> None:
     """Whole and as a stream, with a tool in it."""
     tools = [InferenceTool(name="look", input_schema={"type": "object"})]
-    async with sdk(tmp_path, wire, [DONE, TURN]) as stand:
-        ref = stand.vendor.ref
-        answer = await stand.client.provider.complete(ref, "go", max_output_tokens=100)
-        types = []
-        async with aclosing(stand.client.provider.stream(ref, "go", tools=tools)) as events:
-            async for event in events:
-                types.append(event.type)
-                last = event.payload
-        models = await stand.client.provider.models()
+    vendor = stand.over(wire, [DONE, TURN])
+    ref = vendor.ref
+    answer = await stand.client.provider.complete(ref, "go", max_output_tokens=100)
+    types = []
+    async with aclosing(stand.client.provider.stream(ref, "go", tools=tools)) as events:
+        async for event in events:
+            types.append(event.type)
+            last = event.payload
+    models = await stand.client.provider.models()
     assert (answer.text, answer.stop_reason) == ("all done", "stop")
     assert isinstance(answer, Completion)
     assert (types[0], types[-1]) == ("inference.started", "inference.completed")
@@ -62,7 +75,7 @@ async def test_a_model_is_asked_directly(wire: str, tmp_path: Path) -> None:
 
 @every_wire
 @pytest.mark.req("OAP-137", "OAP-200", "OAP-201")
-async def test_an_agent_uses_a_tool_of_the_program(wire: str, tmp_path: Path) -> None:
+async def test_an_agent_uses_a_tool_of_the_program(wire: str, stand: Stand) -> None:
     """Its function is called here with the model's arguments, and its result goes to the model."""
     seen: list[Mapping[str, Any]] = []
 
@@ -72,9 +85,9 @@ async def test_an_agent_uses_a_tool_of_the_program(wire: str, tmp_path: Path) ->
 
     tool = Tool("look", "Looks.", {"type": "object", "properties": {"q": {"type": "string"}}}, look)
     asked = Asked(permit=lambda _: _yes())
-    async with sdk(tmp_path, wire, [Said([Call("look", {"q": "x"}, "c1")]), DONE]) as stand:
-        outcome = await stand.client.agent.run("go", tools=[tool], asked=asked)
-        received = stand.vendor.server.received
+    vendor = stand.over(wire, [Said([Call("look", {"q": "x"}, "c1")]), DONE])
+    outcome = await stand.client.agent.run("go", model=vendor.ref, tools=[tool], asked=asked)
+    received = vendor.server.received
     assert outcome.error is None
     assert (outcome.tool_calls, seen) == (1, [{"q": "x"}])
     assert "found" in received[1].text
@@ -85,58 +98,58 @@ async def _yes() -> Answered:
 
 
 @pytest.mark.req("OAP-200")
-async def test_a_session_streams_and_switches_its_model(tmp_path: Path) -> None:
+async def test_a_session_streams_and_switches_its_model(stand: Stand) -> None:
     """The next run is the other model's."""
-    async with sdk(tmp_path, "anthropic-messages", [DONE]) as stand:
-        session = await stand.client.agent.open()
-        async with aclosing(session.stream("go")) as events:
-            types = [event.type async for event in events]
-        switched = await session.switch_model(MODEL)
-        listed = await session.models()
-        outcome = await session.run("and now?")
+    vendor = stand.over("anthropic-messages", [DONE])
+    session = await stand.client.agent.open(model=vendor.ref)
+    async with aclosing(session.stream("go")) as events:
+        types = [event.type async for event in events]
+    switched = await session.switch_model(MODEL)
+    listed = await session.models()
+    outcome = await session.run("and now?")
     assert types[-1] == "run.completed"
     assert switched.model_id == MODEL
     assert MODEL in {model.id for model in listed.models}
     assert outcome.error is None
-    assert len(stand.vendor.server.received) == 1
+    assert len(vendor.server.received) == 1
 
 
 @pytest.mark.req("OAP-201")
-async def test_a_tool_that_fails_is_told_and_the_run_goes_on(tmp_path: Path) -> None:
+async def test_a_tool_that_fails_is_told_and_the_run_goes_on(stand: Stand) -> None:
     """By its kind: what an exception says is this program's own."""
 
     def broken(_arguments: Mapping[str, Any]) -> Any:
         raise ValueError("s3cr3t")
 
     tool = Tool("look", "Looks.", {"type": "object"}, broken)
-    async with sdk(tmp_path, "openai-responses", [Said([Call("look", {}, "c1")]), DONE]) as stand:
-        outcome = await stand.client.agent.run("go", tools=[tool], asked=Asked(permit=lambda _: _yes()))
-        received = stand.vendor.server.received[1].text
+    vendor = stand.over("openai-responses", [Said([Call("look", {}, "c1")]), DONE])
+    outcome = await stand.client.agent.run("go", model=vendor.ref, tools=[tool], asked=Asked(permit=lambda _: _yes()))
+    received = vendor.server.received[1].text
     assert outcome.error is None
     assert "ValueError" in received
     assert "s3cr3t" not in received
 
 
 @pytest.mark.req("OAP-201")
-async def test_what_no_agent_takes_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
+async def test_what_no_agent_takes_is_refused_before_anything_is_sent(stand: Stand) -> None:
     """A temperature and minimal reasoning; nothing reaches the endpoint, so nothing reaches the vendor."""
-    async with sdk(tmp_path, "openai-responses", []) as stand:
-        agent: Any = stand.client.agent
-        refused = []
-        for wish in ({"temperature": 0.5}, {"reasoning_level": "minimal"}):
-            with pytest.raises(Refused) as error:
-                await agent.run("go", **wish)
-            refused.append((error.value.refusal.code, error.value.refusal.details["feature"]))
-        session: Any = await agent.open()
-        with pytest.raises(Refused):
-            await session.run("go", temperature=0.5)
-        state = await session.session.state()
+    vendor = stand.over("openai-responses", [])
+    agent: Any = stand.client.agent
+    refused = []
+    for wish in ({"temperature": 0.5}, {"reasoning_level": "minimal"}):
+        with pytest.raises(Refused) as error:
+            await agent.run("go", **wish)
+        refused.append((error.value.refusal.code, error.value.refusal.details["feature"]))
+    session: Any = await agent.open()
+    with pytest.raises(Refused):
+        await session.run("go", temperature=0.5)
+    state = await session.session.state()
     assert refused == [
         ("unsupported_feature", "temperature"),
-        ("unsupported_feature", "session.settings.reasoning_level"),
+        ("unsupported_feature", "session.reasoning"),
     ]
     assert not state.active_runs
-    assert stand.vendor.server.received == []
+    assert vendor.server.received == []
 
 
 @pytest.mark.req("OAP-201")
@@ -151,17 +164,17 @@ async def test_tools_are_refused_here_where_the_endpoint_takes_none(tmp_path: Pa
 
 
 @pytest.mark.req("OAP-200")
-async def test_a_failure_has_the_profiles_code(tmp_path: Path) -> None:
+async def test_a_failure_has_the_profiles_code(stand: Stand) -> None:
     """A refused create and a failed inference alike; the client goes on."""
-    async with sdk(tmp_path, "openai-chat-completions", [Said([Say("hi")]), Status(400)]) as stand:
-        codes = []
-        for model in ("nobody/none", "google/fixture", "gpt"):
-            with pytest.raises(ServerError) as error:
-                await stand.client.provider.complete(model, "go")
-            codes.append(error.value.code)
-        answer = await stand.client.provider.complete(stand.vendor.ref, "go")
-        with pytest.raises(ServerError) as failed:
-            await stand.client.provider.complete(stand.vendor.ref, "go")
+    vendor = stand.over("openai-chat-completions", [Said([Say("hi")]), Status(400)])
+    codes = []
+    for model in ("nobody/none", "openrouter/fixture", "gpt"):
+        with pytest.raises(ServerError) as error:
+            await stand.client.provider.complete(model, "go")
+        codes.append(error.value.code)
+    answer = await stand.client.provider.complete(vendor.ref, "go")
+    with pytest.raises(ServerError) as failed:
+        await stand.client.provider.complete(vendor.ref, "go")
     assert codes == ["model_not_found", "credential_missing", "model_not_found"]
     assert answer.text == "hi"
     assert failed.value.code == "invalid_request"
@@ -169,37 +182,37 @@ async def test_a_failure_has_the_profiles_code(tmp_path: Path) -> None:
 
 @every_wire
 @pytest.mark.req("OAP-200")
-async def test_leaving_a_stream_cancels_the_inference(wire: str, tmp_path: Path) -> None:
+async def test_leaving_a_stream_cancels_the_inference(wire: str, stand: Stand) -> None:
     """The vendor's connection closes, and the pipe is good for the next one."""
     silent = Stream(VENDORS[wire].stream(TURN)[:-1], hangs=True)
-    async with sdk(tmp_path, wire, [silent, DONE]) as stand:
-        async with aclosing(stand.client.provider.stream(stand.vendor.ref, "go")) as events:
-            async for event in events:
-                if event.type == "inference.part.delta":
-                    break
-        with anyio.fail_after(PATIENCE):
-            await stand.vendor.server.gone.wait()
-        assert (await stand.client.provider.complete(stand.vendor.ref, "go")).text == "all done"
+    vendor = stand.over(wire, [silent, DONE])
+    async with aclosing(stand.client.provider.stream(vendor.ref, "go")) as events:
+        async for event in events:
+            if event.type == "inference.part.delta":
+                break
+    with anyio.fail_after(PATIENCE):
+        await vendor.server.gone.wait()
+    assert (await stand.client.provider.complete(vendor.ref, "go")).text == "all done"
 
 
 @pytest.mark.req("OAP-200")
-async def test_inferences_and_a_run_at_once(tmp_path: Path) -> None:
+async def test_inferences_and_a_run_at_once(stand: Stand) -> None:
     """Ten and one over one pipe; each hears its own."""
     answers = [Said([Say("all ", "done")]) for _ in range(11)]
-    async with sdk(tmp_path, "anthropic-messages", answers) as stand:
-        texts: list[str] = []
+    vendor = stand.over("anthropic-messages", answers)
+    texts: list[str] = []
 
-        async def one() -> None:
-            texts.append((await stand.client.provider.complete(stand.vendor.ref, "go")).text)
+    async def one() -> None:
+        texts.append((await stand.client.provider.complete(vendor.ref, "go")).text)
 
-        async def run() -> None:
-            outcome = await stand.client.agent.run("go")
-            assert outcome.error is None
+    async def run() -> None:
+        outcome = await stand.client.agent.run("go", model=vendor.ref)
+        assert outcome.error is None
 
-        async with anyio.create_task_group() as tasks:
-            for _ in range(10):
-                tasks.start_soon(one)
-            tasks.start_soon(run)
+    async with anyio.create_task_group() as tasks:
+        for _ in range(10):
+            tasks.start_soon(one)
+        tasks.start_soon(run)
     assert texts == ["all done"] * 10
 
 
@@ -228,6 +241,16 @@ async def test_a_login_carries_the_provider_and_nothing_else(tmp_path: Path) -> 
     heard = [json.loads(line) for line in (tmp_path / "heard").read_text().splitlines()]
     started = [line["payload"] for line in heard if line["type"] == "auth.login.start.request"]
     assert started == [{"provider_id": "vendor"}, {"provider_id": "typed"}]
+
+
+@pytest.mark.req("OAP-201")
+async def test_flows_that_nobody_follows_do_not_pile_up(tmp_path: Path) -> None:
+    """An endpoint may tell of as many as it likes; the one that was asked for is not lost among them."""
+    async with Sayso(scripted(tmp_path, FLOODING)) as client:
+        ends = [(await client.auth.login("vendor")).status for _ in range(3)]
+        kept = len(client.auth._flows)
+    assert ends == ["success"] * 3
+    assert kept <= 64
 
 
 @pytest.mark.parametrize(

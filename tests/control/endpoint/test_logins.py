@@ -131,7 +131,7 @@ async def test_flows_side_by_side_are_cancelled_and_refused_each_for_itself(tmp_
 @pytest.mark.parametrize("is_allowed", [True, False])
 @pytest.mark.req("OAP-076", "OAP-151", "OAP-201")
 async def test_a_real_child_signs_in_by_a_device_and_keeps_what_it_got(is_allowed: bool, tmp_path: Path) -> None:
-    """The catalog's own row, its sign-in server on loopback; nothing secret on the pipe, the file for its owner alone."""
+    """The catalog's own row, its sign-in server on loopback; nothing secret on the pipe, a file for its owner alone."""
     shown: list[AuthLoginEvent] = []
     async with oauth_server() as (server, _):
         server.device = {**server.device, "interval": 1}
@@ -156,5 +156,3 @@ async def test_a_real_child_signs_in_by_a_device_and_keeps_what_it_got(is_allowe
     assert kept.exists() is is_allowed
     if is_allowed:
         assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-
-

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 READERS = 64
 
 
-@pytest.mark.req("OAP-042", "OAP-092")
+@pytest.mark.req("OAP-042", "OAP-092", "OAP-223")
 async def test_sixty_four_readers_that_do_not_read_hold_nothing_up(trace: Trace) -> None:
     """Two hundred events are told while none of them reads a byte; then each gets its mailbox and its cursor, and
     resumed there it has every event once.
@@ -56,7 +56,7 @@ async def read(response: Any) -> tuple[list[int], int]:
     return got, last or got[-1]
 
 
-@pytest.mark.req("OAP-042", "OAP-092", "OAP-206")
+@pytest.mark.req("OAP-042", "OAP-092", "OAP-206", "OAP-223")
 async def test_a_reader_in_process_is_told_the_same() -> None:
     """Exactly its mailbox, then the cursor; others and the run go on."""
     ids = SystemIds()

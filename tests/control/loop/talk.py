@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from sayso.control.loop.contract import ToolAnswer, ToolAsks, ToolSpec
 from sayso.control.loop.conversations import Step

@@ -71,6 +71,18 @@ def test_a_steer_keeps_a_run_going_that_would_have_ended() -> None:
     assert (talk.said[-1], text_of(talk.told().final_response.content)) == ("run.completed", "short")
 
 
+@pytest.mark.req("OAP-164")
+def test_a_steer_behind_a_cut_off_turn_finds_a_sound_history() -> None:
+    """Only what is new since the last request is looked at, and that is."""
+    talk = Talk()
+    talk.turn(("look", {}))
+    talk.send(Returned("look", ToolDone(1)))
+    talk.send(Steered(Steer("sub", "req", (Message(role="user", content="go on", id="m"),))))
+    talk.turn(("book", {}), reason="length")
+    roles = [message.role for message in last_request(talk).messages]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "tool", "user"]
+
+
 @pytest.mark.req("OAP-155")
 @pytest.mark.parametrize("phase", [Phase.ASKING, Phase.CALLING, Phase.HANDED])
 def test_a_steer_that_was_not_heard_is_dropped_before_the_end(phase: Phase) -> None:
@@ -231,6 +243,17 @@ def test_a_demanded_call_is_demanded_until_it_was_made_and_missed_where_it_was_n
     idle.turn(("say", "no need"))
     idle.send(Unwound())
     assert idle.told().error.code == "endpoint_error"
+
+
+@pytest.mark.req("OAP-163")
+def test_a_call_of_no_tool_is_not_the_call_that_was_demanded() -> None:
+    """It is demanded again."""
+    talk = Talk(choice=ToolChoice(mode="required"))
+    talk.turn(("nothing", {}))
+    talk.turn(("look", {}))
+    talk.send(Returned("look", ToolDone(1)))
+    demands = [effect.request.tool_choice for effect in talk.effects if isinstance(effect, Infer)]
+    assert demands == ["required", "required", msgspec.UNSET]
 
 
 @pytest.mark.req("OAP-163")

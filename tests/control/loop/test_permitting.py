@@ -207,6 +207,6 @@ def test_a_plain_preview_shows_tool_and_arguments() -> None:
     preview = plain_preview(a_call("send", to="x\u202ey"))
     assert (preview.title, preview.text) == ("Call send", 'send\n{"to":"x\\u{202e}y"}')
     long = plain_preview(a_call("send", text="a" * 20_000 + "end")).text
-    assert "characters are not shown]" in long
+    assert "characters are left out here]" in long
     assert long.endswith('end"}')
     assert len(long) < 17_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import anyio
 import pytest
 
@@ -94,6 +96,19 @@ async def test_a_steer_is_heard_by_the_run_it_went_into(trace: Trace) -> None:
     assert stage.types(run_id).count("run.steer.applied") == 1
     last = stage.provider.requests[-1].messages[-1]
     assert (last.role, text_of(last.content)) == ("user", "make it Friday")
+
+
+@pytest.mark.req("OAP-096", "OAP-155")
+async def test_a_steer_right_behind_the_message_it_is_for_waits_until_its_run_was_seen_to_start(trace: Trace) -> None:
+    """Both sent at once: the run is believed, and hears it."""
+    async with staged([[Call("book")], [Say("so be it")]], {"book": asking()}, record=trace.record) as stage:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stage.client.submit, stage.id, "go")
+            tasks.start_soon(partial(stage.client.submit, stage.id, "rather so", delivery="steer"))
+        run_id = str(stage.hub.session(stage.id).current_run)
+        ended = await stage.read(run_id)
+    assert ended.type == "run.completed"
+    assert text_of(stage.provider.requests[1].messages[-1].content) == "rather so"
 
 
 @pytest.mark.req("OAP-155")

@@ -85,6 +85,7 @@ async def test_a_session_killed_in_the_middle_of_a_call_is_reopened_and_goes_on(
     ]
     result: Any = request.messages[5].content[0]
     assert (result.tool_call_id, result.is_error, result.result["error"]) == ("c1", True, "interrupted")
+    assert "may be done" in result.result["message"]
     assert (request.model_ref, request.reasoning) == (TWO, ReasoningRequest(enabled=True, effort="high"))
     assert [terms.permission for terms in opener.terms] == ["ask"]
 

@@ -63,6 +63,15 @@ def list_tools(request: dict) -> None:
     match WAY:
         case "endless_list":
             answer(request, {"tools": [], "nextCursor": "again"})
+        case "large_list":
+            wide = {"name": f"t{request['id']}", "description": "x" * 300_000, "inputSchema": {"type": "object"}}
+            answer(request, {"tools": [wide], "nextCursor": "again"})
+        case "asks_and_hears_nothing":
+            asked = {"jsonrpc": "2.0", "method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}}
+            count = 0
+            while True:
+                count += 1
+                say({**asked, "id": f"{count}{'x' * 4000}"})
         case "many_tools":
             answer(request, {"tools": [{"name": f"t{n}", "inputSchema": {"type": "object"}} for n in range(300)]})
         case "twins":

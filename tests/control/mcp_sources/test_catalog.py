@@ -25,7 +25,7 @@ def test_tools_stand_in_the_order_of_their_names_with_schema_and_words() -> None
     catalog = read_catalog("s", listed, LIMITS, trusts_hints=False)
     first, second = catalog.specs
     assert (first.name, first.input_schema) == ("s__a", schema)
-    assert first.description == f"{'d' * 20} [cut: 25 characters]"
+    assert first.description == f"{'d' * 20}[5 characters are not shown]"
     assert (second.description, second.annotations) == ("The zed", {"title": "The zed"})
     assert catalog.natives == {"s__a": "a", "s__z": "z"}
 

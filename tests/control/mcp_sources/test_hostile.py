@@ -16,6 +16,7 @@ from tests.control.mcp_sources.opening import opened, pipe, result_of
 
 pytestmark = pytest.mark.anyio
 START = datetime(2026, 1, 1, tzinfo=UTC)
+HASTY = Patience(eof=0.1, term=1.0)
 
 
 def is_running(pid: int) -> bool:
@@ -28,7 +29,7 @@ def is_running(pid: int) -> bool:
 
 async def refusal_at_start(way: str, environment: tuple[str, ...] = (), **limits: float) -> Refused:
     with pytest.raises(Refused) as caught:
-        async with opened(pipe("hostile", way, environment=environment), **limits):
+        async with opened(pipe("hostile", way, environment=environment), patience=HASTY, **limits):
             raise AssertionError("it opened")
     assert caught.value.refusal.code == "open_failed"
     assert caught.value.refusal.details["source"] == "far"
@@ -54,13 +55,15 @@ async def test_a_child_that_exits_at_its_start_is_told_with_its_code_and_last_wo
         ("says_no", "licence expired"),
         ("noisy", "lines that are no messages"),
         ("endless_list", "does not end"),
+        ("large_list", "too large"),
+        ("asks_and_hears_nothing", "asks more than it takes answers to"),
         ("many_tools", "300 tools"),
         ("twins", "far__go"),
     ],
 )
 async def test_a_start_that_goes_wrong_is_refused_with_why(way: str, said: str) -> None:
     """Never a session that has half of a source."""
-    told = str(await refusal_at_start(way))
+    told = str(await refusal_at_start(way, message_bytes=1_000_000))
     assert said in told
     assert told.isprintable(), "what a server says is printed on terminals"
 

@@ -21,7 +21,7 @@ from tests.control.mcp_sources.opening import pipe, place
 ROOT = Path(__file__).resolve().parents[3]
 TERMS = SourceTerms(session_id="s1")
 PIPE = pipe("official", "stdio")
-PLACE = place("http://127.0.0.1:1/mcp")
+PLACE = place("https://shop.example/mcp")
 
 
 @pytest.mark.req("OAP-060", "OAP-061")
@@ -64,11 +64,21 @@ async def test_a_variable_that_is_not_set_fails_the_start() -> None:
 @pytest.mark.anyio
 async def test_a_refused_endpoint_names_its_source() -> None:
     """The operator has several."""
-    opener = mcp_opener(place("http://shop.example/mcp"), environ={}, clock=SystemClock())
+    opener = McpOpener(place("http://shop.example/mcp"), environ={}, clock=SystemClock())
     assert opener.id == "far"
     with pytest.raises(Refused, match="far"):
         async with opener.open(TERMS):
             pass
+
+
+@pytest.mark.req("OAP-064")
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1/mcp", "http://localhost/mcp", "HTTP://[::1]/mcp"])
+def test_an_address_of_this_machine_is_its_operators_to_configure(url: str) -> None:
+    """Whoever may open a session is not thereby led to what listens on loopback."""
+    with pytest.raises(Refused) as caught:
+        mcp_opener(place(url), environ={}, clock=SystemClock(), operators={"near": Operator()})
+    assert (caught.value.refusal.code, caught.value.refusal.details["field"]) == ("unsupported_feature", "endpoint")
+    mcp_opener(place(url), environ={}, clock=SystemClock(), operators={"far": Operator()})
 
 
 def test_an_operators_word_is_looked_up_by_the_sources_id() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
-from sayso.control.loop.contract import ToolAnswer, ToolAsks, ToolDone
+from sayso.control.loop.contract import ToolAnswer, ToolAsks, ToolDone, ToolSource
 from sayso.control.mcp_sources.limits import Operator
 from sayso.core.refusal import PeerRefused, PeerUnreachable, Refused
 from tests.control.mcp_sources.opening import a_call, called, opened, pipe, result_of
@@ -18,31 +19,41 @@ pytestmark = pytest.mark.anyio
 OFFICIAL = pipe("official", "stdio")
 
 
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def source() -> AsyncIterator[ToolSource]:
+    """A server for the tests that leave it as it was."""
+    async with opened(OFFICIAL, result_chars=1000) as source:
+        yield source
+
+
 @pytest.mark.req("OAP-156", "OAP-060")
-async def test_its_tools_are_listed_over_all_pages_and_called_by_their_own_names() -> None:
+async def test_its_tools_are_listed_over_all_pages_and_called_by_their_own_names(source: ToolSource) -> None:
     """Under names that say where they come from."""
-    async with opened(OFFICIAL) as source:
-        names = [spec.name for spec in source.tools()]
-        assert len(names) == 14
-        assert "far__add" in names
-        odd = next(name for name in names if name.startswith("far__a_name"))
-        assert await source.call(a_call(odd), ()) == ToolDone("called by its own name")
-        assert await result_of(source, "add", a=2, b=3) == "5"
+    names = [spec.name for spec in source.tools()]
+    assert len(names) == 14
+    assert "far__add" in names
+    odd = next(name for name in names if name.startswith("far__a_name"))
+    assert await source.call(a_call(odd), ()) == ToolDone("called by its own name")
+    assert await result_of(source, "add", a=2, b=3) == "5"
 
 
 @pytest.mark.req("OAP-156")
-async def test_every_sort_of_result_reaches_the_model() -> None:
+async def test_every_sort_of_result_reaches_the_model(source: ToolSource) -> None:
     """Values, links, the size of a picture, and an error of the tool as an error result."""
-    async with opened(OFFICIAL, result_chars=1000) as source:
-        assert await result_of(source, "table") == {"rows": [1, 2, {"three": None}]}
-        picture = await result_of(source, "picture")
-        assert (picture["text"], picture["parts"][0]["bytes"]) == ("One pixel:", 70)
-        link, inner = (await result_of(source, "link"))["parts"]
-        assert (link["uri"], inner["text"]) == ("file:///var/log/x", "said so")
-        assert await called(source, "fail") == ToolDone("no such row", is_error=True)
-        assert await result_of(source, "nothing") == ""
-        long = await result_of(source, "long", size=50_000)
-        assert "[49000 characters are left out here]" in long
+    assert await result_of(source, "table") == {"rows": [1, 2, {"three": None}]}
+    picture = await result_of(source, "picture")
+    assert (picture["text"], picture["parts"][0]["bytes"]) == ("One pixel:", 70)
+    link, inner = (await result_of(source, "link"))["parts"]
+    assert (link["uri"], inner["text"]) == ("file:///var/log/x", "said so")
+    assert await called(source, "fail") == ToolDone("no such row", is_error=True)
+    assert await result_of(source, "nothing") == ""
+    long = await result_of(source, "long", size=50_000)
+    assert "[49000 characters are left out here]" in long
 
 
 @pytest.mark.req("OAP-060", "OAP-156")
@@ -76,6 +87,9 @@ async def test_a_call_is_asked_about_and_made_after_a_yes() -> None:
         denied = await called(source, "table", ToolAnswer(granted=False))
         assert isinstance(denied, ToolDone)
         assert denied.is_error
+        with pytest.raises(Refused) as caught:
+            await called(source, "absent")
+        assert caught.value.refusal.code == "unknown_tool", "nobody is asked about what cannot be called"
 
 
 @pytest.mark.req("OAP-157")
@@ -106,19 +120,18 @@ async def test_a_changed_list_is_read_again() -> None:
 
 
 @pytest.mark.req("OAP-156", "OAP-159")
-async def test_a_cancelled_call_is_cancelled_at_the_server(tmp_path: Path) -> None:
+async def test_a_cancelled_call_is_cancelled_at_the_server(source: ToolSource, tmp_path: Path) -> None:
     """The server's handler ends, and the connection serves the next call."""
     note = tmp_path / "note"
-    async with opened(OFFICIAL) as source:
-        with anyio.fail_after(20):
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(lambda: result_of(source, "slow", note=str(note)))
-                while not note.with_suffix(".begun").exists():
-                    await result_of(source, "nothing")
-                tasks.cancel_scope.cancel()
-            while not note.exists():
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: result_of(source, "slow", note=str(note)))
+            while not note.with_suffix(".begun").exists():
                 await result_of(source, "nothing")
-        assert await result_of(source, "add", a=1, b=1) == "2"
+            tasks.cancel_scope.cancel()
+        while not note.exists():
+            await result_of(source, "nothing")
+    assert await result_of(source, "add", a=1, b=1) == "2"
 
 
 async def test_a_call_without_an_answer_is_given_up_after_its_time(tmp_path: Path) -> None:
@@ -127,34 +140,23 @@ async def test_a_call_without_an_answer_is_given_up_after_its_time(tmp_path: Pat
     async with opened(OFFICIAL, call_seconds=0.3) as source:
         with pytest.raises(PeerUnreachable, match="what it did is not known"):
             await result_of(source, "slow", note=str(note))
-    async with opened(OFFICIAL) as source, anyio.create_task_group():
         with anyio.fail_after(20):
             while not note.exists():
-                await result_of(source, "nothing")
+                await anyio.sleep(0.01)
 
 
 @pytest.mark.req("OAP-156")
-async def test_a_server_may_ask_us_for_nothing() -> None:
+async def test_a_server_may_ask_us_for_nothing(source: ToolSource) -> None:
     """No sampling, no elicitation, no roots: each is refused and the call goes on."""
-    async with opened(OFFICIAL) as source:
-        answers = json.loads(await result_of(source, "ask_back"))
+    answers = json.loads(await result_of(source, "ask_back"))
     assert set(answers) == {"sampling", "elicitation", "roots"}
     assert all("not supported" in said for said in answers.values())
 
 
-async def test_an_error_of_the_protocol_is_the_servers_no() -> None:
+async def test_an_error_of_the_protocol_is_the_servers_no(source: ToolSource) -> None:
     """The model reads what the server said."""
-    async with opened(OFFICIAL) as source:
-        with pytest.raises(PeerRefused):
-            await result_of(source, "add", a=1)
-
-
-async def test_a_tool_that_is_not_offered_is_refused_before_anybody_is_asked() -> None:
-    """Neither the server nor the person hears of it."""
-    async with opened(OFFICIAL, permission="ask") as source:
-        with pytest.raises(Refused) as caught:
-            await called(source, "absent")
-    assert caught.value.refusal.code == "unknown_tool"
+    with pytest.raises(PeerRefused):
+        await result_of(source, "add", a=1)
 
 
 @pytest.mark.req("OAP-156")

@@ -324,6 +324,20 @@ async def test_a_vendor_that_quotes_the_credential_is_not_repeated(header: str, 
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("key", ["sk-s3cr3t\u00e9", "sk-s3cr3t\r\nx: y", " sk-s3cr3t"])
+@pytest.mark.req("OAP-154")
+async def test_a_stored_key_that_no_header_can_hold_is_told_and_not_sent(key: str, tmp_path: Path) -> None:
+    """Somebody else may have written it into the file."""
+    async with case(tmp_path) as it, answering(lambda _: JSONResponse({"data": []})) as (asked, toy):
+        it.environ = {}
+        CredentialStore(tmp_path, {}).put(toy.id, ApiKey(key=key))
+        with pytest.raises(Refused) as refused:
+            await it.listings().refresh(toy)
+    assert (refused.value.refusal.code, asked) == ("credential_rejected", [])
+    assert "s3cr3t" not in f"{refused.value!r} {refused.value}"
+
+
+@pytest.mark.anyio
 async def test_a_server_that_needs_no_credential_is_asked_without_one(tmp_path: Path) -> None:
     """And given one where there is one."""
     async with case(tmp_path) as it, vendor("openai-chat-completions", ["llama"], is_open=True) as (server, first):

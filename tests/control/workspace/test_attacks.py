@@ -232,7 +232,9 @@ async def test_no_right_is_won_back(project: Desk) -> None:
 async def test_nothing_of_the_kernel_is_set(project: Desk) -> None:
     """Root's files in /proc need no capability of root, and a line in one of them is run outside the sandbox."""
     assert os.path.exists("/proc/sys/kernel/core_pattern")
-    _, output = await project.shell("find /proc -maxdepth 4 -path '/proc/[0-9]*' -prune -o -type f -writable -print")
+    _, output = await project.shell(
+        "find /proc -maxdepth 4 -path '/proc/[0-9]*' -prune -o -type f -writable -print 2>/dev/null"
+    )
     assert output == ""
 
 
@@ -266,6 +268,14 @@ async def test_a_search_runs_no_module_out_of_the_workspace(project: Desk, monke
     project.write("pathspec.py", f"open({str(project.root / 'ran')!r}, 'w')\nraise SystemExit\n")
     monkeypatch.setattr(sys, "path", [str(project.root), *sys.path])
     assert await project.text("Glob", pattern="*") == "pathspec.py"
+
+
+def test_the_program_itself_runs_no_module_out_of_the_folder_it_is_started_in(tmp_path: Path) -> None:
+    """Which is a workspace, as often as not: of a stranger's making, or an agent's."""
+    (tmp_path / "msgspec.py").write_text("raise SystemExit('planted')\n")
+    program = [sys.executable, "-m", "sayso", "--version"]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.startswith("sayso "), done.stderr) == (0, True, "")
 
 
 async def test_our_own_program_is_read_only_in_a_workspace_that_holds_it(tmp_path: Path) -> None:

@@ -48,6 +48,16 @@ def test_large_files_that_differ_everywhere_are_shown_as_replaced() -> None:
     assert unified_diff(old, "x\n" + new, "n").startswith("--- a/n\n+++ b/n\n@@ -1,40000 +1,40001 @@\n-a\n-b\n")
 
 
+def test_a_word_replaced_all_over_a_large_file_is_shown_where_it_stands() -> None:
+    """Not as a file that is replaced whole, of which no more than the ends would be shown."""
+    old = "".join(f"{number}\n" for number in range(9000))
+    new = old.replace("\n10\n", "\nten\n").replace("\n8000\n", "\neight thousand\n")
+    assert unified_diff(old, new, "n").split("\n")[2:] == [
+        "@@ -8,7 +8,7 @@", " 7", " 8", " 9", "-10", "+ten", " 11", " 12", " 13",
+        "@@ -7998,7 +7998,7 @@", " 7997", " 7998", " 7999", "-8000", "+eight thousand", " 8001", " 8002", " 8003",
+    ]  # fmt: skip
+
+
 lines = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=14)
 
 

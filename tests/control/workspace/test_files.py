@@ -171,6 +171,17 @@ async def test_a_person_is_shown_the_change_as_a_diff(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("OAP-157")
+async def test_line_ends_and_a_mark_that_go_are_shown_to_go(tmp_path: Path) -> None:
+    """A file that is replaced keeps nothing, however alike its text is."""
+    async with open_desk(tmp_path, mode="ask") as desk:
+        path = desk.write("a.txt", b"\xef\xbb\xbfone\r\n")
+        await desk.text("Read", path="a.txt")
+        await desk.do("Write", path="a.txt", content="one\n")
+        assert desk.asked[-1].text.endswith("@@ -1 +1 @@\n-\\u{feff}one\\u{d}\n+one")
+        assert path.read_bytes() == b"one\n"
+
+
+@pytest.mark.req("OAP-157")
 @pytest.mark.parametrize("name", ["Edit", "Write"])
 async def test_what_was_shown_is_what_is_done(tmp_path: Path, name: str) -> None:
     """A file that changed between the question and the yes is left alone, and nothing is asked again."""

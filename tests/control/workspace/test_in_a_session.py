@@ -106,10 +106,11 @@ async def test_commands_that_take_long_hold_up_no_other_session(tmp_path: Path) 
             os.mkfifo(one.root / "go")
             one.write("a.txt", "a\n")
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(one.shell, "cat go")
-                while not processes_with("cat", "go"):
+                tasks.start_soon(one.shell, "touch up; cat go")
+                while not (one.root / "up").exists():
                     await anyio.sleep(0.01)
-                assert "a" in await other.text("Read", path="a.txt")
+                with anyio.fail_after(20):
+                    assert "a" in await other.text("Read", path="a.txt")
                 await anyio.to_thread.run_sync((one.root / "go").write_text, "went")
     finally:
         shared.total_tokens = 40
@@ -118,15 +119,14 @@ async def test_commands_that_take_long_hold_up_no_other_session(tmp_path: Path) 
 async def test_a_command_that_was_about_to_start_ends_with_its_session(tmp_path: Path) -> None:
     """What was made ready when the session ended is not run."""
     shared = anyio.to_thread.current_default_thread_limiter()
-    async with anyio.create_task_group() as tasks:
-        async with open_desk(tmp_path, programs=plain_programs(tmp_path)) as desk:
-            await shared.acquire_on_behalf_of(desk)
-            shared.total_tokens = 1
-            refused = list[ToolDone]()
-            tasks.start_soon(_keep, refused, desk)
-            await anyio.wait_all_tasks_blocked()
-            tasks.start_soon(_let_go, shared, desk)
-    assert [isinstance(each.result, dict) and each.result["reason"] for each in refused] == ["stopped"]
+    async with anyio.create_task_group() as tasks, open_desk(tmp_path, programs=plain_programs(tmp_path)) as desk:
+        await shared.acquire_on_behalf_of(desk.source)
+        shared.total_tokens = 1
+        refused = list[ToolDone]()
+        tasks.start_soon(_keep, refused, desk)
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(_let_go, shared, desk.source)
+    assert [isinstance(each.result, dict) and each.result.get("reason") for each in refused] == ["stopped"]
     assert not (desk.root / "ran").exists()
 
 

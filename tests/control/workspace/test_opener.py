@@ -52,7 +52,7 @@ async def test_a_session_gets_its_tools_behind_a_permission(tmp_path: Path) -> N
         ("/dev/shm", "system"),
         ("/sys", "system"),
         ("/var", "system"),
-        ("/var/tmp", "system"),  # noqa: S108 - refused
+        ("/var/tmp", "system"),
         ("/usr", "system"),
         (os.fsdecode(b"\xff"), "name"),
     ],
@@ -134,3 +134,14 @@ def _user() -> str:
     import pwd  # noqa: PLC0415 - only to find the account
 
     return pwd.getpwuid(os.getuid()).pw_name
+
+
+@pytest.mark.req("OAP-156")
+async def test_a_folder_that_was_put_in_the_way_is_not_opened(tmp_path: Path) -> None:
+    """What was judged is the path as it was resolved; where a link stands in it now, it leads elsewhere."""
+    (tmp_path / "elsewhere" / "inside").mkdir(parents=True)
+    (tmp_path / "judged").symlink_to("elsewhere")
+    with pytest.raises(Refused) as refused:
+        async with opener(tmp_path, tmp_path / "own").open(terms(tmp_path / "judged" / "inside")):
+            pass
+    assert (refused.value.refusal.code, refused.value.refusal.reason) == ("open_failed", "not_a_folder")

@@ -133,8 +133,7 @@ def _unlock(house: OpenHome) -> None:
 @contextmanager
 def _opened(home: Path, *, is_world: bool) -> Iterator[OpenHome]:
     from sayso.apps.home import open_home
-    from sayso.apps.house import log_name
-    from sayso.apps.keys import PRINCIPAL, has_keys, make_keys
+    from sayso.apps.keys import PRINCIPAL, has_keys, log_name, make_keys
     from sayso.ledger.ledger import Ledger
     from sayso.scheduling.terms.identity import principal_urn
     from sayso.store.open import open_store

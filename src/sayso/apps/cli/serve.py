@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,19 @@ _ROLES = ("agent", "agent,provider", "provider")
 @click.option("--specimens", is_flag=True, help="For `provider`: print one sample of each envelope it sends, and end.")
 @click.option("--backend", metavar="NAME", help="For `agent`: which adapter; the built-in loop `sayso` unless given.")
 @click.option(
+    "--workspace",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="For the loop `sayso`: the folder of its file tools. Over HTTP no session gets another.",
+)
+@click.option(
+    "--permission",
+    type=click.Choice(["ask", "bypass"]),
+    default="ask",
+    show_default=True,
+    help="For the loop `sayso`: whether each change is asked about. Over HTTP no session gets more.",
+)
+@click.option(
     "--session-history",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
@@ -57,6 +71,8 @@ def serve(
     http: str | None,
     specimens: bool,
     backend: str | None,
+    workspace: Path | None,
+    permission: str,
     session_history: Path | None,
 ) -> int:
     """Serve agents and models over the Open Agent Protocol.
@@ -66,25 +82,32 @@ def serve(
     protocol's own lines on standard input and output, `sayso serve provider` your model providers, and
     `sayso serve agent,provider` both on one pipe.
 
-    There is no authentication: whoever can reach it can talk to the agent, and can book nothing, because a booking
-    needs a document signed with your key. Ends with Ctrl-C, SIGTERM, or the end of input.
+    There is no authentication: whoever can reach it can talk to the agent. They can book nothing, because a booking
+    needs a document signed with your key, and work in no folder but that of --workspace. Ends with Ctrl-C, SIGTERM, or
+    the end of input.
     """
     from sayso.apps.cli.logs import log_to_stderr
     from sayso.apps.offering import Wanted
 
     log_to_stderr()
     named = None if role is None else ",".join(sorted(role.split(",")))
+    wanted = Wanted(
+        home=home,
+        is_world=world,
+        config=config,
+        workspace=None if workspace is None else workspace.resolve(),
+        permission="bypass" if permission == "bypass" else "ask",
+    )
     given = {"--addr": addr, "--http": http, "--specimens": specimens, "--backend": backend, "--config": config,
              "--session-history": session_history}  # fmt: skip
     _verify_options(named, role, {option for option, value in given.items() if value})
     if named is None:
-        wanted = Wanted(home=home, is_world=world, config=config)
-        return _serve_hub(wanted, addr, session_history or home / _HISTORY, stdio=stdio)
+        return _serve_hub(replace(wanted, is_confined=not stdio), addr, session_history or home / _HISTORY, stdio=stdio)
     if named == "provider":
         return _serve_provider(home, http, world=world, stdio=stdio, specimens=specimens)
     from sayso.apps.cli.serve_endpoint import serve_agent, serve_both
 
-    wanted = Wanted(home=home, is_world=world, config=config, backend=_verified_backend(backend or "sayso"))
+    wanted = replace(wanted, backend=_verified_backend(backend or "sayso"))
     return serve_agent(wanted) if named == "agent" else serve_both(wanted)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -24,7 +25,7 @@ __all__ = ("serve_agent", "serve_both", "serve_provider_http", "serve_provider_s
 def serve_agent(wanted: Wanted) -> int:
     """The loop or one adapter, over a remote provider service where the environment names one."""
     verify_pipes()
-    return serve_to_end(_endpoint, wanted, _service(wanted), False)
+    return serve_to_end(_endpoint, replace(wanted, remote=_service()), False)
 
 
 def serve_both(wanted: Wanted) -> int:
@@ -39,7 +40,7 @@ def serve_both(wanted: Wanted) -> int:
         if os.environ.get(name):
             raise click.UsageError(f"{name} goes with `sayso serve agent`, and not with agent,provider")
     verify_pipes()
-    return serve_to_end(_endpoint, wanted, None, True)
+    return serve_to_end(_endpoint, wanted, True)
 
 
 def serve_provider_stdio(home: Path, *, world: bool) -> int:
@@ -50,7 +51,7 @@ def serve_provider_stdio(home: Path, *, world: bool) -> int:
 
 def serve_provider_http(home: Path, *, world: bool, address: tuple[str, int]) -> int:
     """The provider profile over HTTP, on loopback."""
-    from sayso.control.provider.bindings.http import is_literal_loopback
+    from sayso.control.provider.bindings.service_address import is_literal_loopback
 
     if not is_literal_loopback(address[0]):
         raise click.UsageError(
@@ -65,32 +66,29 @@ def serve_specimens(home: Path, *, world: bool) -> int:
     return serve_to_end(_specimens, home, world)
 
 
-def _service(wanted: Wanted) -> ServiceAddress | None:
-    """Raises a usage error for half a setting, or for one the chosen adapter cannot keep."""
+def _service() -> ServiceAddress | None:
+    """Raises a usage error for half a setting, or one that contradicts itself."""
     import os
 
-    from sayso.control.provider.bindings.service_address import URL_VARIABLE, read_service
+    from sayso.control.provider.bindings.service_address import read_service
     from sayso.core.refusal import Refused
 
     try:
-        service = read_service(os.environ)
+        return read_service(os.environ)
     except Refused as refused:
         raise click.UsageError(str(refused)) from None
-    if service is not None and wanted.config is not None:
-        raise click.UsageError(f"{URL_VARIABLE} goes with the built-in loop as it is: no --config")
-    return service
 
 
-async def _endpoint(stop: anyio.Event, wanted: Wanted, remote: ServiceAddress | None, is_both: bool) -> int:
+async def _endpoint(stop: anyio.Event, wanted: Wanted, is_both: bool) -> int:
     from sayso.apps.endpoint_home import open_endpoint
     from sayso.control.endpoint.endpoint import EndpointBounds, EndpointOverStdio
     from sayso.control.endpoint.providers import ProviderLines
     from sayso.control.hub.hub import Hub
 
     output_descriptor, bounds = own_output(), EndpointBounds()
-    async with open_endpoint(wanted, remote=remote, with_providers=is_both) as served:
+    async with open_endpoint(wanted, with_providers=is_both) as served:
         offer = served.offer
-        async with Hub(offer.registry, clock=offer.clock, ids=offer.ids) as hub:
+        async with Hub(offer.registry, clock=offer.clock, ids=offer.ids, history=served.history) as hub:
             lines, output = pipes(output_descriptor, bounds.line, bounds.queued_lines)
             providers = None
             if served.providers is not None:
@@ -120,7 +118,8 @@ async def _provider_over_stdio(stop: anyio.Event, home: Path, world: bool) -> in
 async def _provider_over_http(stop: anyio.Event, home: Path, world: bool, address: tuple[str, int]) -> int:
     from sayso.apps.home import open_home
     from sayso.apps.models import open_models
-    from sayso.control.provider.bindings.http import PATH, serving_provider
+    from sayso.control.provider.bindings.http import serving_provider
+    from sayso.control.provider.bindings.service_address import PATH
     from sayso.core.ids import SystemIds
 
     host, port = address

@@ -13,7 +13,6 @@ import anyio
 import anyio.to_thread
 
 from sayso.apps.tui.commands import COMMANDS, read_command
-from sayso.apps.tui.composer import Composer
 from sayso.apps.tui.past import list_past
 from sayso.apps.tui.pickers import Entry, Picker
 from sayso.apps.tui.prompts import Asked, Told
@@ -29,12 +28,16 @@ if TYPE_CHECKING:
 
 __all__ = ("ACTS", "act", "model_entries", "warm")
 
-_KEYS = """Enter sends. Shift+Enter, Ctrl+J or a backslash before Enter breaks the line.
-While something runs, Enter lets it wait. Ctrl+S steers the run. Esc stops it; what waits stays.
-Up goes into what waits, then to what you sent before. @ picks a file, / a command, Tab takes it.
-PageUp and PageDown read back. Ctrl-C twice, or Ctrl-D on an empty line, leaves."""
+_KEYS = """\
+Enter sends. Shift+Enter, Ctrl+J, or a backslash and Enter break the line.
+While something runs, Enter lets it wait. Ctrl+S steers the run.
+Esc stops the run; what waits stays.
+Up goes into what waits, then to what you sent before.
+@ picks a file, / a command, Tab takes it. PageUp and PageDown read back.
+Ctrl-C twice, or Ctrl-D on an empty line, leaves."""
 
 
+_AS_TERMINAL = "as the terminal"
 _ALONE = frozenset({"help", "login", "logout", "quit", "theme"})
 """Commands that need no conversation."""
 
@@ -65,7 +68,7 @@ def _idle(app: SaysoApp) -> Talk:
 
 
 async def _help(app: SaysoApp, rest: str) -> None:
-    lines = [f"{f'/{each.name} {each.takes}':26} {each.help}" for each in COMMANDS]
+    lines = [f"{f'/{each.name} {each.takes}':29} {each.help}" for each in COMMANDS]
     app.tell("\n".join([*lines, "", _KEYS]))
 
 
@@ -299,13 +302,13 @@ async def _queue(app: SaysoApp, rest: str) -> None:
 
 
 async def _theme(app: SaysoApp, rest: str) -> None:
-    names = sorted(app.available_themes)
+    names = [_AS_TERMINAL, *sorted(app.available_themes)]
     chosen = rest or await _pick(app, "Colours", [Entry(name, name) for name in names])
     if chosen is None:
         return
     if chosen not in names:
         raise Refused.because("invalid_value", f"no theme is called {chosen}", help=f"There are {', '.join(names)}.")
-    app.theme = chosen
+    app.use_theme(None if chosen == _AS_TERMINAL else chosen)
 
 
 async def _quit(app: SaysoApp, rest: str) -> None:
@@ -316,10 +319,7 @@ async def _pick(app: SaysoApp, title: str, entries: list[Entry], *, typed: str =
     if not entries:
         app.tell(f"{title}: there is nothing to choose from.")
         return None
-    picked = await app.push_screen_wait(Picker(title, entries, typed=typed))
-    if app.query(Composer):
-        app.query_one(Composer).focus()
-    return picked
+    return await app.push_screen_wait(Picker(title, entries, typed=typed))
 
 
 ACTS: Mapping[str, Callable[[SaysoApp, str], Awaitable[None]]] = {

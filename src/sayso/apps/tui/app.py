@@ -17,12 +17,13 @@ import anyio
 import anyio.to_thread
 from textual import events
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Static
 
 from sayso.apps.tui.composer import Completion, Composer
-from sayso.apps.tui.look import CSS, shown_choices
+from sayso.apps.tui.look import CSS, choose_theme, keep_theme, shown_choices
 from sayso.apps.tui.queueing import QueueStrip
 from sayso.apps.tui.seat import OpensSeat, Seat, Wanted
 from sayso.apps.tui.sitting import LEAVING_SECONDS, SAYING_NO, SittingApp, only
@@ -49,7 +50,6 @@ _TWICE_SECONDS = 2.0
 _DRAFT_SECONDS = 0.5
 _LOG_SECONDS = 10.0
 _FRAME_SECONDS = 1 / 30
-DARK, LIGHT = "textual-dark", "textual-light"
 
 
 class SaysoApp(SittingApp):
@@ -108,7 +108,8 @@ class SaysoApp(SittingApp):
         self._seat_ends, self.begun = anyio.Event(), anyio.Event()
         self._interrupted_at = float("-inf")
         self._draft_timer: Any = None
-        self.theme = theme if theme in self.available_themes else (LIGHT if is_light else DARK)
+        self._is_light = is_light
+        self.theme = choose_theme(wanted.home / "tui", theme, self.available_themes, is_light=is_light)
 
     @property
     def failure(self) -> Exception | None:
@@ -230,6 +231,11 @@ class SaysoApp(SittingApp):
             self._story.note(text)
             self.changed()
 
+    def use_theme(self, name: str | None) -> None:
+        """Other colours, also the next time; None is what goes with the terminal."""
+        keep_theme(self.wanted.home / "tui", name)
+        self.theme = choose_theme(self.wanted.home / "tui", name, self.available_themes, is_light=self._is_light)
+
     def action_scroll_talk(self, pages: int) -> None:
         """Reads back and on."""
         if self._story is None:
@@ -249,22 +255,23 @@ class SaysoApp(SittingApp):
             await self.talk.say(text)
         except SAYING_NO as failure:
             self.tell(f"Not sent: {failure}")
-            self._put_back(text)
+            self.put_back(text)
 
     async def steer(self, text: str) -> None:
         """Says it to the run under way."""
         talk = self.talk
         if talk is None or talk.running is None:
             self.tell("Nothing is running: there is nothing to steer. Enter sends.")
-            self._put_back(text)
+            self.put_back(text)
             return
         try:
             await talk.steer(text)
         except SAYING_NO as failure:
             self.tell(f"Not steered: {failure}")
-            self._put_back(text)
+            self.put_back(text)
 
-    def _put_back(self, text: str) -> None:
+    def put_back(self, text: str) -> None:
+        """Into the composer, before what stands there."""
         composer = self.query_one(Composer)
         composer.put(f"{text}\n{composer.text}" if composer.text else text)
 
@@ -365,7 +372,7 @@ class SaysoApp(SittingApp):
         if not was_taken:
             self.tell("Its turn had come already.")
         elif message.to_edit:
-            self._put_back(message.waits.text)
+            self.put_back(message.waits.text)
             self.query_one(Composer).focus()
 
     def on_queue_strip_left(self) -> None:
@@ -380,6 +387,15 @@ class SaysoApp(SittingApp):
             raise Refused.because("not_ready", "the agent is not open yet")
         return await self._answering.regenerate(question)
 
+    def pop_screen(self) -> AwaitComplete:
+        """What was behind a list has the keys again; a question that came meanwhile is seen only now."""
+        popped = super().pop_screen()
+        if self.query("#question") and self._question.question is not None:
+            self._question.uncovered()
+        else:
+            self.query_one(Composer).focus()
+        return popped
+
     def _is_locked(self) -> bool:
         return self._answering is not None and self._answering.is_locked
 
@@ -389,8 +405,12 @@ class SaysoApp(SittingApp):
             return  # the screen is being taken down
         composer = self.query_one(Composer)
         composer.display = message.question is None
+        # The room is the question's.
+        self.query_one(QueueStrip).set_class(message.question is not None, "-aside")
         self._show_choices(None, 0)
         if message.question is None:
+            if ahead := self._question.take_ahead():
+                composer.insert(ahead)
             composer.focus()
 
     def on_question_panel_answered(self, message: QuestionPanel.Answered) -> None:
@@ -433,7 +453,7 @@ class SaysoApp(SittingApp):
             self.run_worker(self._leave(), group="leave")
 
     async def _leave(self) -> None:
-        text = self.query_one(Composer).text
+        text = self._undelivered()
         self._typed.keep_draft(text)
         self.farewell = self._farewell(has_draft=bool(text))
         self._seat_ends.set()
@@ -442,6 +462,12 @@ class SaysoApp(SittingApp):
         with anyio.move_on_after(LEAVING_SECONDS):
             await self.workers.wait_for_complete([each for each in self.workers if each.group == "agent"])
         self.exit()
+
+    def _undelivered(self) -> str:
+        """All that was typed here and reached nobody: what waits, then what stands in the composer."""
+        waiting = [*self._unsent, *(self.talk.unsaid if self.talk is not None else ())]
+        ahead = self._question.take_ahead() if self.query("#question") else ""
+        return "\n".join(filter(None, [*waiting, self.query_one(Composer).text + ahead]))
 
     def _farewell(self, *, has_draft: bool) -> str:
         said = []

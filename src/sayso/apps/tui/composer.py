@@ -38,11 +38,15 @@ def complete(before: str, files: Sequence[str]) -> Completion | None:
         found = rank(before[1:], COMMANDS, lambda command: command.name)
         choices = tuple((f"/{each.name} ", f"/{each.name} {each.takes}".ljust(26) + each.help) for each in found)
         return Completion(len(before), choices) if choices else None
-    word = before[max(before.rfind(each) for each in " \n\t") + 1 :]
+    word = _last_word(before)
     if not word.startswith("@"):
         return None
     names = rank(word[1:], files, lambda name: name)[:_SHOWN]
     return Completion(len(word), tuple((f"{name} ", name) for name in names)) if names else None
+
+
+def _last_word(before: str) -> str:
+    return before[max(before.rfind(each) for each in " \n\t") + 1 :]
 
 
 class Composer(TextArea):
@@ -95,6 +99,8 @@ class Composer(TextArea):
         self._completion: Completion | None = None
         self._chosen = 0
         self._was_put = False
+        self._is_naming = False
+        """Whether a file is being named, by a word that begins with `@`."""
 
     def on_mount(self) -> None:
         self.move_cursor(self.document.end)
@@ -197,7 +203,8 @@ class Composer(TextArea):
             return
         row, column = self.cursor_location
         before = "\n".join((*(self.document[each] for each in range(row)), self.document[row][:column]))
-        if before[-1:] == "@":
+        was_naming, self._is_naming = self._is_naming, _last_word(before).startswith("@")
+        if self._is_naming and not was_naming:
             self.post_message(self.WantsFiles())
         self.refresh_completion(before)
 

@@ -119,7 +119,8 @@ async def _own(wanted: Wanted) -> AsyncIterator[Seat]:
             stays=True,
         )
         async with agent_home.open_agent(home, wishes, house=house) as agent:
-            said = [agent.notice, f"No file tools here: {unfit}" if unfit else None]
+            offer = "From here: /login" if agent.notice else None
+            said = [agent.notice, offer, f"No file tools here: {unfit}" if unfit else None]
             yield OwnSeat(agent=agent, notice="\n".join(filter(None, said)) or None)
 
 

@@ -75,14 +75,6 @@ def _line(entry: Entry, width: int, *, is_chosen: bool) -> Text:
 class Picker(ModalScreen[str | None]):
     """Gives back the value of what was picked, or None."""
 
-    CSS = """
-    Picker { align: center middle; }
-    #picker { width: 90%; max-width: 100; height: 80%; max-height: 24; border: round $primary; background: $surface; }
-    #picker-title { height: auto; padding: 0 1; text-style: bold; }
-    #picker-filter { border: none; height: 1; padding: 0 1; }
-    #picker-filter:focus { border: none; }
-    #picker-rows { height: 1fr; padding: 0 1; }
-    """
     _STEPS: ClassVar[dict[str, int]] = {"up": -1, "ctrl+p": -1, "down": 1, "ctrl+n": 1}
 
     def __init__(self, title: str, entries: Sequence[Entry], *, typed: str = "") -> None:

@@ -15,14 +15,6 @@ __all__ = ("Asked", "Told")
 class Asked(ModalScreen[str | None]):
     """Asks for one line; None when they will not say. What is `masked` is neither shown nor kept."""
 
-    CSS = """
-    Asked { align: center middle; }
-    #asked { width: 80%; max-width: 76; height: auto; border: round $primary; background: $surface; padding: 0 1; }
-    #asked Static { height: auto; }
-    #asked Input { border: none; height: 1; padding: 0; }
-    #asked Input:focus { border: none; }
-    """
-
     def __init__(self, question: str, *, masked: bool = False, why: str = "") -> None:
         super().__init__()
         self._question = question
@@ -53,12 +45,6 @@ class Asked(ModalScreen[str | None]):
 class Told(ModalScreen[None]):
     """Tells something that goes on elsewhere (an address to open, a code to type) until Esc stops it or it is over."""
 
-    CSS = """
-    Told { align: center middle; }
-    #told { width: 90%; height: auto; max-height: 80%; border: round $primary; background: $surface; padding: 0 1; }
-    #told Static { height: auto; }
-    """
-
     def __init__(self, title: str, text: str = "") -> None:
         super().__init__()
         self._title = title
@@ -67,14 +53,19 @@ class Told(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="told"):
             yield Static(Text(self._title, style="bold"))
-            yield Static(Text(self._text, overflow="fold"), id="told-text")
+            yield Static(id="told-text")
             yield Static(Text("Esc stops", style="dim"))
 
     def tell(self, text: str) -> None:
         """Another text."""
         self._text = text
         if self.is_mounted:
-            self.query_one("#told-text", Static).update(Text(text, overflow="fold"))
+            self.on_mount()
+
+    def on_mount(self) -> None:
+        # Also what was told between the making of the screen and now; none is left where it was over as soon as begun.
+        for words in self.query("#told-text").results(Static):
+            words.update(Text(self._text, overflow="fold"))
 
     def on_key(self, event: events.Key) -> None:
         """Escape stops it."""

@@ -61,6 +61,10 @@ class SittingApp(App[None]):
         """A line of our own."""
 
     @abstractmethod
+    def put_back(self, text: str) -> None:
+        """A text that could not be said."""
+
+    @abstractmethod
     def act(self, text: str) -> None:
         """Carries out a command."""
 
@@ -107,6 +111,7 @@ class SittingApp(App[None]):
                 seat.adapter,
                 changed=self.changed,
                 tell=self.tell,
+                put_back=self.put_back,
                 story=self._story,
                 is_ours=self.wanted.attach is None,
                 look_every=self._look_every,
@@ -166,6 +171,8 @@ class SittingApp(App[None]):
         if self.wanted.attach is None:
             with anyio.move_on_after(LEAVING_SECONDS):
                 try:
+                    for waits in tuple(talk.waiting):
+                        await talk.drop(waits)  # or its turn would come now, for a moment
                     await talk.cancel("the person left")
                     if talk.running is None:
                         await talk.client.close(talk.session_id)

@@ -24,7 +24,7 @@ from sayso.control.protocol.payloads.capabilities import FeatureSupport
 from sayso.control.protocol.payloads.scalars import UNSET, Maybe
 from sayso.control.protocol.payloads.session import SessionState
 from sayso.control.protocol.signals import TERMINALS
-from sayso.core.refusal import PeerRefused, PeerUnreachable
+from sayso.core.refusal import PeerRefused, PeerUnreachable, Refused
 
 __all__ = ("Talk", "Waiting")
 
@@ -41,7 +41,8 @@ class Waiting:
 
 
 class Talk:
-    """`changed` is called after anything the screen shows changed; `tell` with a sentence for the person.
+    """`changed` is called after anything the screen shows changed, `tell` with a sentence for the person, and
+    `put_back` with a text that waited and could not be said.
 
     Use: `open`, then `follow` as a task for as long as the session is talked in, and the other methods beside it.
     """
@@ -53,6 +54,7 @@ class Talk:
         *,
         changed: Callable[[], None],
         tell: Callable[[str], None],
+        put_back: Callable[[str], None] = lambda text: None,
         story: Story | None = None,
         is_ours: bool = True,
         look_every: float = 2.0,
@@ -68,6 +70,7 @@ class Talk:
         """Whether the hub does not answer."""
         self._changed = changed
         self._tell = tell
+        self._put_back = put_back
         self._is_ours = is_ours
         self._look_every = look_every
         self._runs: deque[str] = deque()
@@ -76,6 +79,7 @@ class Talk:
         self._ended: set[str] = set()
         """Runs that had ended when they were first heard of: of those a hub may keep nothing any more."""
         self._more = anyio.Event()
+        self._reading = anyio.CancelScope()
         self._is_over = False
 
     # --- the session ---
@@ -121,6 +125,11 @@ class Talk:
         ours = {*self._dropped, *(each.run_id for each in self.waiting)}
         others = [Waiting(each.text, each.run_id) for each in self.story.reservations if each.run_id not in ours]
         return [*self.waiting, *others]
+
+    @property
+    def unsaid(self) -> list[str]:
+        """What is lost when this program ends: texts that wait here, and reservations of a hub that ends with us."""
+        return [each.text for each in self.waiting if self._is_ours or each.run_id is None]
 
     def _saw(self, state: SessionState) -> None:
         self.state = state
@@ -240,12 +249,14 @@ class Talk:
         """Another conversation begins: `follow` returns."""
         self._is_over = True
         self._more.set()
+        self._reading.cancel()  # a run may say nothing for a long time
 
     async def follow(self) -> None:
         """Reads every admitted run, one after another, until `end`."""
         while not self._is_over:
             if self._runs:
-                await self._read(self._runs[0])
+                with anyio.CancelScope() as self._reading:
+                    await self._read(self._runs[0])
             elif self._may_send():
                 await self._send()
             else:
@@ -284,8 +295,9 @@ class Talk:
         text = self.waiting.pop(0).text
         try:
             await self.say(text)
-        except (PeerRefused, PeerUnreachable) as failure:
-            self._tell(f"Not sent: {failure} It is kept: {text}")
+        except (Refused, PeerRefused, PeerUnreachable) as failure:
+            self._tell(f"Not sent: {failure}")
+            self._put_back(text)
 
     async def _look(self) -> None:
         try:

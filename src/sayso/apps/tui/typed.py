@@ -16,12 +16,27 @@ import msgspec
 from sayso.core import strictjson
 from sayso.core.refusal import Refused
 
-__all__ = ("KEPT", "TypedText")
+__all__ = ("KEPT", "TypedText", "write_private")
 
 KEPT = 500
 """Lines kept."""
 _LONGEST = 64 * 1024
 """Characters of one kept text; a longer one is sent and not kept."""
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Puts a file of the person's alone in its place, whole. Raises OSError."""
+    # The home itself may not be there yet, and nothing above a home is ours to make.
+    path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".typed-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(name).replace(path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +75,7 @@ class TypedText:
         path = self._folder / "draft.txt"
         with contextlib.suppress(OSError):
             if text:
-                self._write(path, text.encode("utf-8", "replace"))
+                write_private(path, text.encode("utf-8", "replace"))
             else:
                 path.unlink(missing_ok=True)
 
@@ -69,7 +84,7 @@ class TypedText:
         if text and len(text) <= _LONGEST and (not self._sent or self._sent[-1] != text):
             self._sent = [*self._sent, text][-KEPT:]
             with contextlib.suppress(OSError):
-                self._write(self._folder / "typed.json", strictjson.encode(_File(sent=tuple(self._sent))))
+                write_private(self._folder / "typed.json", strictjson.encode(_File(sent=tuple(self._sent))))
         self._at, self._unsent = len(self._sent), ""
 
     def earlier(self, now: str) -> str | None:
@@ -87,16 +102,3 @@ class TypedText:
             return None
         self._at += 1
         return self._unsent if self._at == len(self._sent) else self._sent[self._at]
-
-    def _write(self, path: Path, data: bytes) -> None:
-        # The home itself may not be there yet, and nothing above a home is ours to make.
-        self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._folder.mkdir(mode=0o700, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self._folder, prefix=".typed-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            Path(name).replace(path)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise

@@ -22,9 +22,16 @@ from sayso.control.loop.conversations import (
     Opened,
 )
 from sayso.control.loop.driver import Means
-from sayso.control.loop.models import read_catalog
+from sayso.control.loop.models import Catalog, read_catalog
 from sayso.control.loop.offering import describe
-from sayso.control.loop.opening import going_on, verify_attachments, verify_provided, workspace_of
+from sayso.control.loop.opening import (
+    going_on,
+    taken_up,
+    verify_attachments,
+    verify_ceiling,
+    verify_provided,
+    workspace_of,
+)
 from sayso.control.loop.questions import BUILT_IN
 from sayso.control.loop.session import LoopSession
 from sayso.control.loop.settings import Kept, LoopSettings
@@ -63,6 +70,9 @@ class OwnLoop:
     `workspace` are what a session gets that elects nothing. `bypassed` is told the id of each session that opens with
     the permission mode `bypass`; if it raises, the session does not open. Without `attach`, `conversations` or `logins`
     what rests on them is not advertised. Tool names are unique over all `sources` (`Misuse` otherwise).
+
+    `confined` makes `permission` and `workspace` the most a session gets, whatever it elects: for a loop that others
+    than its own person can reach.
     """
 
     def __init__(
@@ -82,6 +92,7 @@ class OwnLoop:
         workspace: Path | None = None,
         bypassed: Callable[[str], Awaitable[None]] | None = None,
         logins: Authenticates | None = None,
+        confined: bool = False,
     ) -> None:
         self._provider = provider
         self._sources = {source.id: source for source in sources}
@@ -100,6 +111,7 @@ class OwnLoop:
         self._workspace = workspace
         self._bypassed = bypassed
         self._logins = logins
+        self._is_confined = confined
         self._participant = PERSON
 
     def meet(self, participant_id: str) -> None:
@@ -158,14 +170,9 @@ class OwnLoop:
             terms, kept = read_terms(payload), Kept(self._model_ref)
             if resumed is not None:
                 undo.push_async_callback(_let_go, resumed[1])
-                terms = going_on(terms, resumed[0])
-                kept = Kept(resumed[0].model_ref, resumed[0].messages, is_recovered=True)
+                terms, kept = going_on(terms, resumed[0]), taken_up(resumed[0])
+            own = await self._own_terms(session_id, terms)
             catalog = (await read_catalog(self._provider, self._model_ref, self._ids)).having(kept.model_ref)
-            own = SourceTerms(
-                session_id=session_id,
-                permission=terms.permission or self._permission,
-                workspace=await workspace_of(terms, self._workspace),
-            )
             toolbox = await self._furnish(payload, own, tasks, undo)
             if own.permission == "bypass" and self._bypassed is not None:
                 await self._bypassed(session_id)
@@ -173,18 +180,33 @@ class OwnLoop:
             if conversation is None and self._conversations is not None:
                 conversation = await self._begin(self._conversations, terms, own, kept.model_ref)
                 undo.push_async_callback(_let_go, conversation)
-            settings = LoopSettings(
-                descriptor=self.descriptor,
-                toolbox=toolbox,
-                catalog=catalog,
-                terms=terms,
-                system=self._system,
-                max_turns=self._max_turns,
-                participant=self._participant,
-                release=undo.pop_all().aclose,
-            )
+            settings = self._settled(toolbox, catalog, terms, undo.pop_all().aclose)
         means = Means(self._provider, toolbox.sources, self._clock, self._ids, tasks, conversation)
         return LoopSession(session_id, means, settings, kept)
+
+    def _settled(
+        self, toolbox: Toolbox, catalog: Catalog, terms: SessionTerms, release: Callable[[], Awaitable[None]]
+    ) -> LoopSettings:
+        return LoopSettings(
+            descriptor=self.descriptor,
+            toolbox=toolbox,
+            catalog=catalog,
+            terms=terms,
+            system=self._system,
+            max_turns=self._max_turns,
+            participant=self._participant,
+            release=release,
+        )
+
+    async def _own_terms(self, session_id: str, terms: SessionTerms) -> SourceTerms:
+        own = SourceTerms(
+            session_id=session_id,
+            permission=terms.permission or self._permission,
+            workspace=await workspace_of(terms, self._workspace),
+        )
+        if self._is_confined:
+            await verify_ceiling(own, self._permission, self._workspace)
+        return own
 
     async def _furnish(
         self, payload: SessionOpenRequest, terms: SourceTerms, tasks: TaskGroup, undo: AsyncExitStack
@@ -199,8 +221,8 @@ class OwnLoop:
         opened = await opening.open(tasks)
         own += (ToolSourceDescriptor(id=opener.id, kind="local") for opener in self._openers if opener.id in opened)
         sources = {**self._sources, **opened}
-        offers = offers_of(sources, frozenset(source.id for source in attached))
-        toolbox = Toolbox((*own, *map(published, attached)), offers, sources)
+        brought = frozenset(source.id for source in attached)
+        toolbox = Toolbox((*own, *map(published, attached)), offers_of(sources, brought), sources, brought)
         verify_provided(payload.tools or (), toolbox, self._participant)
         return toolbox.providing(payload.tools or ())
 

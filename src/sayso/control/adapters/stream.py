@@ -23,7 +23,7 @@ class RunStream:
 
     def __init__(self) -> None:
         self._events: deque[Envelope[Wire]] = deque()
-        self._more = anyio.Event()
+        self._more: anyio.Event | None = None
         self._is_ended = False
         self._why: Refused | None = None
         self._is_read = False
@@ -33,12 +33,16 @@ class RunStream:
         if self._is_ended:
             raise Misuse("a run tells nothing after its end")
         self._events.append(envelope)
-        self._more.set()
+        self._wake()
 
     def end(self) -> None:
         """Nothing follows; the reader finishes what was told."""
         self._is_ended = True
-        self._more.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._more is not None:
+            self._more.set()
 
     def break_off(self, why: Refusal) -> None:
         """Nothing follows, not even a terminal: the reader finishes what was told and is then refused, with why."""

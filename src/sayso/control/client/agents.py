@@ -145,7 +145,8 @@ class AgentSession:
 
     async def run(self, said: Said, *, temperature: None = None, **controls: Unpack[RunControls]) -> RunOutcome:
         """Submits, and returns at the run's terminal. A run that failed at once for want of a credential is submitted
-        again after a sign-in, once, where this client signs in at all.
+        again after a sign-in, once, where this client signs in at all; what was said then stands in the session twice,
+        because a session keeps what was said to it whatever became of the run.
         """
         _verify_agent(temperature, None)
         may_retry = self._retrying.is_possible
@@ -207,7 +208,7 @@ def _verify_agent(temperature: object, reasoning_level: object) -> None:
         message = "an agent's sampling is its own: a temperature is for asking a model directly"
         raise Refused.because("unsupported_feature", message, details=details)
     if reasoning_level == "minimal":
-        details = {"feature": "session.settings.reasoning_level", "reason": "unsatisfiable"}
+        details = {"feature": "session.reasoning", "reason": "unsatisfiable"}
         raise Refused.because("unsupported_feature", "no agent promises minimal reasoning", details=details)
 
 

@@ -35,6 +35,8 @@ from sayso.core.refusal import PeerRefused, PeerUnreachable, Refusal
 __all__ = ("LoginClient", "LoginWatcher")
 
 _CANCEL_SECONDS = 5.0
+_EARLY_FLOWS = 64
+"""Whose events are kept before anybody follows them: they may come before the answer that names their flow."""
 
 LoginWatcher = Callable[[AuthLoginEvent], Awaitable[None] | None]
 """Shown each address to open and how far the flow has come."""
@@ -44,6 +46,7 @@ LoginWatcher = Callable[[AuthLoginEvent], Awaitable[None] | None]
 class _Flow:
     told: deque[AuthLoginEvent | AuthLoginCompleted] = field(default_factory=deque)
     more: anyio.Event = field(default_factory=anyio.Event)
+    is_followed: bool = False
 
 
 class LoginClient:
@@ -96,6 +99,7 @@ class LoginClient:
 
     async def _follow(self, flow_id: str, watch: LoginWatcher | None) -> AuthLoginCompleted:
         flow = self._flows.setdefault(flow_id, _Flow())
+        flow.is_followed = True
         while True:
             while not flow.told:
                 self._client.pipe.verify_open()
@@ -120,7 +124,14 @@ class LoginClient:
         payload = envelope.payload
         if isinstance(payload, AuthLoginEvent | AuthLoginCompleted):
             self._flows.setdefault(payload.flow_id, _Flow()).told.append(payload)
+            self._forget()
             self._wake()
+
+    def _forget(self) -> None:
+        """Of flows that nobody follows, such as those that were given up, only the latest are kept."""
+        unread = [flow_id for flow_id, flow in self._flows.items() if not flow.is_followed]
+        for flow_id in unread[: max(0, len(unread) - _EARLY_FLOWS)]:
+            del self._flows[flow_id]
 
     def _wake(self) -> None:
         for flow in self._flows.values():

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 import anyio
 import msgspec
+from anyio.abc import TaskGroup
 
 from sayso.control.client.errors import ServerError
 from sayso.control.client.requests import answered
@@ -34,7 +35,7 @@ from sayso.control.protocol.envelope import Envelope, convert_envelope, write_en
 from sayso.control.protocol.payloads.scalars import UNSET, Wire
 from sayso.control.protocol.signals import TERMINALS
 from sayso.core.ids import Ids
-from sayso.core.refusal import PeerUnreachable, Refusal, Refused
+from sayso.core.refusal import PeerRefused, PeerUnreachable, Refusal, Refused
 from sayso.core.strictjson import encode
 from sayso.net.child import Child, Program, start
 
@@ -145,6 +146,7 @@ class EndpointPipe:
         self._record = record or (lambda _envelope: None)
         self._budget = budget
         self._child: Child | None = None
+        self._tasks: TaskGroup | None = None
         self._stack = AsyncExitStack()
         self._waiting: dict[str, _Waiting] = {}
         self._runs: dict[str, RunEvents] = {}
@@ -159,7 +161,7 @@ class EndpointPipe:
 
     async def __aenter__(self) -> Self:
         self._child = await start(self._program)
-        tasks = await self._stack.enter_async_context(anyio.create_task_group())
+        self._tasks = tasks = await self._stack.enter_async_context(anyio.create_task_group())
         tasks.start_soon(self._read, self._child)
         self._stack.callback(tasks.cancel_scope.cancel)
         self._stack.push_async_callback(self._child.close)
@@ -237,6 +239,15 @@ class EndpointPipe:
         if self._child is None:
             raise PeerUnreachable(self.peer, "it was not started")
         await self._child.write_line(line)
+
+    def send_soon(self, line: bytes) -> None:
+        """As `send`, for whoever cannot wait; where the endpoint is over there is nobody to tell."""
+        if self._failure is None and self._tasks is not None:
+            self._tasks.start_soon(self._send_quietly, line)
+
+    async def _send_quietly(self, line: bytes) -> None:
+        with suppress(PeerUnreachable, PeerRefused, Refused):
+            await self.send(line)
 
     # --- what comes in ---
 

@@ -1,8 +1,8 @@
 """The provider profile over an endpoint's pipe, beside agent control: `provider.remote.Carriage` (OAP-137).
 
 Answers are found by `in_reply_to`, events by `inference_id`, neither by position. Whoever leaves an inference before
-its end has it cancelled, and what still comes of it is passed over. A reader that falls far behind is let go: nothing
-else on this pipe may wait for it.
+its end, or before it was even answered, has it cancelled, and what still comes of it is passed over. A reader that
+falls far behind is let go: nothing else on this pipe may wait for it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ __all__ = ("ProviderPipe",)
 
 _KEPT = 65_536
 _EARLY_INFERENCES, _EARLY_EVENTS = 64, 1024
-_SECONDS_TO_CANCEL = 5.0
 
 
 @dataclass(slots=True)
@@ -82,6 +81,8 @@ class ProviderPipe:
         self._owed: dict[str, _Owed] = {}
         self._inferences: dict[str, _Owed] = {}
         self._early: dict[str, list[ProviderEnvelope[Wire]]] = {}
+        self._left: set[str] = set()
+        """Inferences that nobody reads any more, until they end."""
         pipe.halves[PROVIDER_PROFILE] = self
 
     @property
@@ -107,7 +108,7 @@ class ProviderPipe:
                 yield await owed.take()
         finally:
             del self._owed[request.id]
-            await self._leave(owed)
+            self._leave(owed)
 
     async def _first(self, request: ProviderEnvelope[Any], owed: _Owed) -> ProviderEnvelope[Wire]:
         found: ProviderEnvelope[Wire] | None = None
@@ -118,23 +119,26 @@ class ProviderPipe:
             raise PeerUnreachable(self.peer, f"it gave no answer within {self._budget:g} s")
         return found
 
-    async def _leave(self, owed: _Owed) -> None:
-        """Nobody reads on: the inference is to stop, and is known until it has."""
+    def _leave(self, owed: _Owed) -> None:
+        """Nobody reads on."""
         name = owed.inference_id
-        if name is None or owed.is_over or owed.failure is not None:
-            self._inferences.pop(name or "", None)
+        if name is not None:
+            self._inferences.pop(name, None)
+            if not owed.is_over:
+                self._stop(name)
+
+    def _stop(self, name: str) -> None:
+        """The inference is to end, and is known until it has."""
+        if any(envelope.type in TERMINALS for envelope in self._early.pop(name, ())):
             return
+        self._left.add(name)
         cancel = ProviderEnvelope(
             type="inference.cancel.request",
             id=self._ids.new("req"),
             inference_id=name,
             payload=InferenceCancelRequest(),
         )
-        with anyio.move_on_after(_SECONDS_TO_CANCEL, shield=True):
-            try:
-                await self._pipe.send(write_envelope(cancel))
-            except Exception:  # noqa: BLE001 - the pipe is over, and the inference with it
-                self._inferences.pop(name, None)
+        self._pipe.send_soon(write_envelope(cancel))
 
     # --- what comes in, told by the pipe ---
 
@@ -165,7 +169,10 @@ class ProviderPipe:
     def _answered(self, request_id: str, envelope: ProviderEnvelope[Wire]) -> None:
         owed = self._owed.get(request_id)
         if owed is None:
-            return  # it came too late, and whoever asked was told so
+            # It came too late, and whoever asked was told so: an inference it names runs for nobody.
+            if envelope.type == "inference.create.response" and envelope.inference_id is not UNSET:
+                self._stop(envelope.inference_id)
+            return
         owed.add(envelope)
         if envelope.type == "inference.create.response" and envelope.inference_id is not UNSET:
             owed.inference_id = envelope.inference_id
@@ -174,6 +181,10 @@ class ProviderPipe:
                 owed.add(early)
 
     def _told(self, name: str, envelope: ProviderEnvelope[Wire]) -> None:
+        if name in self._left:
+            if envelope.type in TERMINALS:
+                self._left.discard(name)
+            return
         owed = self._inferences.get(name)
         if owed is None:
             # An event may overtake the answer that names its inference.

@@ -49,6 +49,7 @@ __all__ = ("Hub",)
 
 T = TypeVar("T")
 _REOPEN = "session.open.reopen"
+_NOT_LOADED = ("unknown_session", "open_failed", "unsupported_feature")
 _SWEEP_SECONDS = 10.0
 """How long all sessions together may take to close when the hub ends (OAP-100)."""
 _log = structlog.get_logger(__name__)
@@ -254,7 +255,8 @@ class Hub:
     ) -> AdapterSession:
         """The adapter alone sees a source as its operator configured it; what is recorded is the caller's request.
 
-        What a reopen is refused with comes from the binding, not from the harness's words.
+        What a reopen is refused with comes from the binding, not from the harness's words, unless what it elects beside
+        is refused.
         """
         if self._tasks is None:
             raise Misuse("the hub was not entered")
@@ -274,7 +276,8 @@ class Hub:
                 loading = adapter.reopen(attached, session_id, bound.native_session, self._tasks)
                 return await self._kept(name, "open_failed", loading)
         except Refused as refused:
-            if refused.refusal.code not in ("unknown_session", "open_failed", "unsupported_feature"):
+            is_loading = refused.refusal.details.get("feature", _REOPEN) == _REOPEN
+            if refused.refusal.code not in _NOT_LOADED or not is_loading:
                 raise
         details = {"feature": _REOPEN, "reason": "unsatisfiable"}
         raise Refused.because("unsupported_feature", "the harness cannot load this session any more", details=details)

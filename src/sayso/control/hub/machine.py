@@ -216,7 +216,7 @@ class HubSessionMachine:
     @property
     def shown(self) -> int:
         """How far readers may read."""
-        return min((hold.index for hold in self.withheld.values()), default=self.journal.end)
+        return min(hold.index for hold in self.withheld.values()) if self.withheld else self.journal.end
 
     @property
     def live_runs(self) -> Mapping[str, Run]:
@@ -424,9 +424,11 @@ def _next_entries(machine: HubSessionMachine, subscription: Subscription, limit:
             subscription.got = (next(journal.read(journal.start, 1)).run_id, 0)
         return ()
     until = machine.shown if subscription.ending is None else min(subscription.ends_at, machine.shown)
+    if until <= subscription.position:
+        return ()
     entries: list[Entry] = []
     # A reader that resumed behind what is shown waits: nothing that is withheld goes out, and nothing is taken back.
-    for entry in journal.read(subscription.position, min(limit, max(0, until - subscription.position))):
+    for entry in journal.read(subscription.position, min(limit, until - subscription.position)):
         subscription.position += 1
         is_again = not subscription.is_following or subscription.position <= subscription.only_until
         if is_again and subscription.only_run not in (None, entry.run_id):

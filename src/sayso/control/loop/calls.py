@@ -64,9 +64,9 @@ def _open(run: LoopRun, part: ToolCallPart) -> Decision:
     if not may_call(run.choice, part.name):
         return _with_result(run, call, _EXCLUDED, is_error=True)
     offer = run.offers.get(part.name)
-    run = replace(run, called=run.called | {part.name})
     if offer is None:
         return _refuse(run, part, call, "unknown_tool", f"there is no tool named {part.name}")
+    run = replace(run, called=run.called | {part.name})
     if not isinstance(part.arguments_json, Mapping):
         return _refuse(run, part, call, "invalid_arguments", f"the arguments of {part.name} are no JSON object")
     if offer.source == BUILT_IN and part.name == ASK_USER.name:

@@ -186,11 +186,12 @@ class RunDriver:
         )
         with anyio.move_on_after(_STOP_SECONDS):
             try:
-                answer = await self._means.provider.cancel(request)
-            except (Refused, PeerRefused, PeerUnreachable):
-                answer = None
-            if answer is not None and answer.payload.accepted:
-                await flight.landed.wait()
+                if (await self._means.provider.cancel(request)).payload.accepted:
+                    await flight.landed.wait()
+            except Misuse:
+                raise
+            except Exception as error:  # noqa: BLE001 - a provider that cannot be told has its stream closed on it
+                _log.info("provider_not_cancelled", provider=self._means.provider.id, error=type(error).__name__)
         flight.scope.cancel()
 
     # --- tools ---

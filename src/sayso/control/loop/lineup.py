@@ -97,6 +97,12 @@ class Lineup:
             while self.line.reserved < self.line.bound <= self.line.seen_reserved and self._is_behind:
                 await self._moved.wait()
 
+    async def begun(self, run_id: str) -> None:
+        """Until the first event of a run that started was read; readers are waited for as in `room`."""
+        with anyio.move_on_after(_READER_SECONDS):
+            while (place := self.line.place_of(run_id)) is not None and not place.has_begun:
+                await self._moved.wait()
+
     @property
     def _is_behind(self) -> bool:
         return any(self.told[place.run_id].is_behind for place in self.line.places)
@@ -257,11 +263,16 @@ class Lineup:
         self._carry_out(machine.close(self.line))
         driver = self.drivers.get(at_work.run_id) if at_work else None
         if driver is not None:
-            driver.send(Shut())
+            await self._shut(driver)
+        self._replay.close()
+
+    async def _shut(self, driver: RunDriver) -> None:
+        driver.send(Shut())
+        try:
             with anyio.move_on_after(_CLOSE_SECONDS):
                 await _until_over(driver)
+        finally:
             driver.leave()
-        self._replay.close()
 
 
 def _resolution(delivery: RequestedDelivery, *, was_busy: bool) -> Maybe[str]:

@@ -31,7 +31,7 @@ import msgspec
 from msgspec.structs import replace
 
 from sayso.control.loop.calls import answered, next_call, replied, returned, returned_late, worded
-from sayso.control.loop.compacting import Reported, history_tokens, is_due, text_tokens
+from sayso.control.loop.compacting import Reported, history_tokens, is_due, text_tokens, threshold
 from sayso.control.loop.controls import demanded, may_call, read_result
 from sayso.control.loop.conversations import Said
 from sayso.control.loop.endings import finish, release, stop, wind
@@ -117,7 +117,8 @@ def _think(run: LoopRun, boundary: SteerBoundary) -> Decision:
     if run.turn >= run.max_turns:
         error = ProtocolError(code="turn_limit", message=f"the run used its {run.max_turns} turns without an answer")
         return release(replace(run, ending=run.tell.failed(error)))
-    run = replace(run, messages=repair(run.messages))
+    messages = (*run.messages[: run.sound], *repair(run.messages[run.sound :]))
+    run = replace(run, messages=messages, sound=len(messages))
     steered = _take_steers(run, boundary)
     run = steered.run
     if run.tried != run.turn and _is_too_long(run):
@@ -131,6 +132,8 @@ def _think(run: LoopRun, boundary: SteerBoundary) -> Decision:
 
 
 def _is_too_long(run: LoopRun) -> bool:
+    if threshold(run.policy, run.window) is None:
+        return False
     beside = 0
     if run.reported is None:
         specs = [(spec.description, dict(spec.input_schema)) for spec in (offer.spec for offer in run.offers.values())]

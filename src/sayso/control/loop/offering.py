@@ -56,6 +56,27 @@ _NATIVE = (
     "user_input",
 )
 _LEVELS = "off, low, medium, high, xhigh; minimal runs as low"
+_FEATURES = {key: FeatureSupport(level="native") for key in _NATIVE} | {
+    "action.tools.provide": FeatureSupport(
+        level="native", limits={"max_tools": MAX_PROVIDED_TOOLS, "name_pattern": TOOL_NAME}
+    ),
+    "run.model_selection": FeatureSupport(level="native", scope="run"),
+    "run.replay": FeatureSupport(
+        level="emulated", reason=f"the last {CAPACITY} events of a session's runs, in this process"
+    ),
+    "run.structured_output": FeatureSupport(
+        level="emulated", reason="asked of the model and then checked; a run whose answer does not fit fails"
+    ),
+    "run.tool_selection": FeatureSupport(level="native", scope="run", modes=("auto", "none", "required", "named")),
+    "session.compaction.policy": FeatureSupport(level="native", modes=("session_open",)),
+    "session.reasoning": FeatureSupport(level="emulated", reason=f"levels {_LEVELS}", modes=("session_open",)),
+}
+"""What every loop has."""
+_ATTACHES = FeatureSupport(
+    level="native",
+    modes=("remote", "session_open"),
+    limits={"max_sources": MAX_SOURCES, "transports": list(TRANSPORTS)},
+)
 
 
 def describe(
@@ -67,27 +88,9 @@ def describe(
     signs_in: bool,
 ) -> Descriptor:
     """The descriptor of a loop with these tools and sources; what it has no port for it does not advertise."""
-    features = {key: FeatureSupport(level="native") for key in _NATIVE} | {
-        "action.tools.provide": FeatureSupport(
-            level="native", limits={"max_tools": MAX_PROVIDED_TOOLS, "name_pattern": TOOL_NAME}
-        ),
-        "run.model_selection": FeatureSupport(level="native", scope="run"),
-        "run.replay": FeatureSupport(
-            level="emulated", reason=f"the last {CAPACITY} events of a session's runs, in this process"
-        ),
-        "run.structured_output": FeatureSupport(
-            level="emulated", reason="asked of the model and then checked; a run whose answer does not fit fails"
-        ),
-        "run.tool_selection": FeatureSupport(level="native", scope="run", modes=("auto", "none", "required", "named")),
-        "session.compaction.policy": FeatureSupport(level="native", modes=("session_open",)),
-        "session.reasoning": FeatureSupport(level="emulated", reason=f"levels {_LEVELS}", modes=("session_open",)),
-    }
+    features = dict(_FEATURES)
     if attaches:
-        features["action.tool_sources.attach"] = FeatureSupport(
-            level="native",
-            modes=("remote", "session_open"),
-            limits={"max_sources": MAX_SOURCES, "transports": list(TRANSPORTS)},
-        )
+        features["action.tool_sources.attach"] = _ATTACHES
     if reopens:
         features["session.open.reopen"] = FeatureSupport(level="native")
     if signs_in:

@@ -278,7 +278,8 @@ class LoopRun(msgspec.Struct, frozen=True):
     `messages` is the conversation so far, `said` what this run brings to it, `made` every call that reached a source,
     oldest first, `called` the names of all tools called, `used` the ids of all calls of the session, `reported` what
     the vendor last said that history takes up, `window` the model's context window in tokens, `tried` the turn before
-    which a compaction was last tried, `summary` what the last one became.
+    which a compaction was last tried, `summary` what the last one became, `sound` how many messages of history were
+    made sound and sent like that.
     """
 
     session_id: str
@@ -315,6 +316,7 @@ class LoopRun(msgspec.Struct, frozen=True):
     made: tuple[ToolCall, ...] = ()
     called: frozenset[str] = frozenset()
     used: frozenset[str] = frozenset()
+    sound: int = 0
     usage: Maybe[Usage] = UNSET
     ending: Telling | None = None
 

@@ -90,7 +90,7 @@ class LoopSession:
         if any(message.role != "user" for message in payload.messages):
             raise Refused.because("invalid_submission", "a submitted message is the user's", place="$.payload.messages")
         if payload.delivery == "steer":
-            return self._steer(request)
+            return await self._steer(request)
         if payload.target_run_id is not UNSET:
             raise Refused.because("invalid_submission", "only a steer has a target", place="$.payload.target_run_id")
         await self._runs.room()
@@ -107,7 +107,9 @@ class LoopSession:
         ticket = Ticket(work, focus=payload.focus or None)
         return self._runs.admit(request.id, ticket, payload.delivery or "auto", SessionCompactResponse)
 
-    def _steer(self, request: Envelope[MessageSubmitRequest]) -> MessageSubmitResponse:
+    async def _steer(self, request: Envelope[MessageSubmitRequest]) -> MessageSubmitResponse:
+        # Who reads the events has to know that the run started before they hear that it is steered.
+        await self._runs.begun(self._steered(request.payload.target_run_id).run.run_id)
         driver = self._steered(request.payload.target_run_id)
         messages = tuple(_with_id(message, self._means.ids.new("msg")) for message in request.payload.messages)
         steer = Steer(self._means.ids.new("sub"), request.id, messages)
@@ -289,10 +291,12 @@ class LoopSession:
     async def close(self) -> None:
         if self._runs.line.is_closed:
             return
-        await self._runs.close()
-        self._announcements.end()
-        if self._settings.release is not None:
-            await self._settings.release()
+        try:
+            await self._runs.close()
+        finally:  # also where whoever closes gives up: a conversation that stays locked cannot be taken up again
+            self._announcements.end()
+            if self._settings.release is not None:
+                await self._settings.release()
 
 
 def _with_id(message: Message, minted: str) -> Message:

@@ -84,7 +84,7 @@ def _summarised(run: LoopRun, end: TurnEnded) -> Decision:
     ended = run.tell.compaction_ended(
         compaction.compaction_id, "completed", summary=summary, tokens=history_tokens(messages)
     )
-    run = replace(run, messages=messages, reported=None, summary=summary, compaction=None)
+    run = replace(run, messages=messages, sound=0, reported=None, summary=summary, compaction=None)
     return Decision(run, (Keep(step), Tell(ended)))
 
 

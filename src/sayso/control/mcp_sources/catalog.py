@@ -14,6 +14,7 @@ from sayso.control.loop.contract import ToolSpec
 from sayso.control.mcp_sources.limits import Limits
 from sayso.control.mcp_sources.names import fitted_name
 from sayso.core import strictjson
+from sayso.core.excerpt import beginning
 from sayso.core.refusal import Refused
 
 __all__ = ("CLAIMED", "Catalog", "read_catalog")
@@ -70,12 +71,8 @@ def _read_schema(schema: object, limits: Limits) -> _Json | str:
 
 
 def _describe(tool: _Json, limits: Limits) -> str:
-    text = next(
-        (each for key in ("description", "title", "name") if isinstance(each := tool.get(key), str) and each), ""
-    )
-    if len(text) > limits.description_chars:
-        return f"{text[: limits.description_chars]} [cut: {len(text)} characters]"
-    return text
+    words = (tool.get(key) for key in ("description", "title", "name"))
+    return beginning(next((each for each in words if isinstance(each, str) and each), ""), limits.description_chars)
 
 
 def _annotate(tool: _Json, *, trusts_hints: bool) -> _Json:

@@ -38,8 +38,8 @@ from sayso import __version__
 from sayso.control.mcp_sources.catalog import Catalog, read_catalog
 from sayso.control.mcp_sources.limits import Limits
 from sayso.control.mcp_sources.messages import UNANSWERED, Transport
-from sayso.control.mcp_sources.results import cut_text
 from sayso.core import strictjson
+from sayso.core.excerpt import both_ends
 from sayso.core.refusal import Misuse, PeerRefused, PeerUnreachable, Refusal, Refused
 from sayso.net.unbroken import unbroken
 
@@ -123,7 +123,7 @@ class Connection:
             return self._unreachable()
         if error.data is UNANSWERED:
             return PeerUnreachable(self._source_id, error.message)
-        message = cut_text(error.message, _SAID_CHARS) or "It answered with an error"
+        message = both_ends(error.message, _SAID_CHARS) or "It answered with an error"
         return PeerRefused(self._source_id, Refusal(code="tool_failed", message=message))
 
     def _unreachable(self) -> PeerUnreachable:
@@ -170,7 +170,7 @@ class Connection:
         except TimeoutError:
             raise self._not_opened(f"it was not ready within {self._limits.start_seconds:g} s") from None
         except MCPError as error:
-            said = error.message if error.data is UNANSWERED else f"it said: {cut_text(error.message, 300)}"
+            said = error.message if error.data is UNANSWERED else f"it said: {both_ends(error.message, 300)}"
             raise self._not_opened(said) from None
         except Misuse:
             raise

@@ -151,6 +151,7 @@ class _Way:
             await self._hand(JSONRPCError(jsonrpc="2.0", id=request.id, error=error))
 
     async def _hand(self, message: JSONRPCMessage) -> None:
+        self.ends.owed.take(message)
         await self.ends.inbound.send(SessionMessage(message))
 
     async def _answer(self, request: JSONRPCRequest, headers: list[_Header]) -> None:
@@ -200,7 +201,7 @@ class _Way:
     async def _tell(self, message: JSONRPCMessage, headers: list[_Header]) -> None:
         with anyio.move_on_after(_SMALL_SECONDS), suppress(*_FAILURES, Refused):
             async with self._exchange("POST", headers, write_message(message)):
-                pass
+                self.ends.owed.give(message)
 
     async def _hear(self) -> None:
         """What the server says unasked, for as long as it offers to."""

@@ -15,13 +15,15 @@ from typing import TypeAlias
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
+from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from sayso.core import strictjson
 from sayso.core.refusal import Refusal, Refused
 
-__all__ = ("UNANSWERED", "Ends", "Lost", "Transport", "join", "read_message", "write_message")
+__all__ = ("UNANSWERED", "Ends", "Lost", "Owed", "Transport", "join", "read_message", "write_message")
+
+_MOST_OWED = 64
 
 Inbound: TypeAlias = "SessionMessage | Exception"
 
@@ -35,10 +37,28 @@ code.
 """
 
 
+class Owed:
+    """How many requests of the server wait for our answer: one that asks and takes no answers fills no memory."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def take(self, message: JSONRPCMessage) -> None:
+        """Told of each message that comes. Refused `protocol_violation`: too many wait."""
+        self._count += isinstance(message, JSONRPCRequest)
+        if self._count > _MOST_OWED:
+            raise Refused.because("protocol_violation", "it asks more than it takes answers to", reason="requests")
+
+    def give(self, message: JSONRPCMessage) -> None:
+        """Told of each message that has gone."""
+        self._count -= isinstance(message, JSONRPCResponse | JSONRPCError)
+
+
 @dataclass(frozen=True, slots=True)
 class Ends:
     """Two streams between a session and its transport: the session's ends, and the transport's."""
 
+    owed: Owed
     read: MemoryObjectReceiveStream[Inbound]
     write: MemoryObjectSendStream[SessionMessage]
     inbound: MemoryObjectSendStream[Inbound]
@@ -57,7 +77,7 @@ def join() -> Ends:
     """Two streams without a buffer, so that whoever sends waits for whoever reads."""
     inbound, read = anyio.create_memory_object_stream[Inbound](0)
     write, outbound = anyio.create_memory_object_stream[SessionMessage](0)
-    return Ends(read, write, inbound, outbound)
+    return Ends(Owed(), read, write, inbound, outbound)
 
 
 def read_message(data: bytes) -> JSONRPCMessage:

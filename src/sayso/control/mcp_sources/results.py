@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping
 from sayso.control.loop.contract import ToolDone
 from sayso.control.mcp_sources.limits import Limits
 from sayso.core import strictjson
+from sayso.core.excerpt import both_ends
 from sayso.core.refusal import Refused
 
-__all__ = ("cut_text", "read_result")
+__all__ = ("read_result",)
 
 _FIELD_CHARS = 2048
 _LINK = ("uri", "name", "title", "description", "mimeType")
@@ -31,7 +32,7 @@ def read_result(answer: _Json, limits: Limits) -> ToolDone:
     text = "\n".join(_texts(blocks))
     if structured is not None and _says(text, structured):
         text = ""
-    found: dict[str, object] = {"text": cut_text(text, limits.result_chars)} if text else {}
+    found: dict[str, object] = {"text": both_ends(text, limits.result_chars)} if text else {}
     if structured is not None:
         found["structured"] = _bounded(structured, limits.result_chars)
     others = [_part(block, limits) for block in blocks if block.get("type") != "text"]
@@ -39,15 +40,6 @@ def read_result(answer: _Json, limits: Limits) -> ToolDone:
         kept = others[: limits.parts]
         found["parts"] = kept if len(kept) == len(others) else [*kept, {"left_out": len(others) - len(kept)}]
     return ToolDone(_plain(found), is_error=answer.get("isError") is True)
-
-
-def cut_text(text: str, limit: int) -> str:
-    """The text, or its two ends and how much is missing between them."""
-    over = len(text) - limit
-    if over <= 0:
-        return text
-    half = limit // 2
-    return f"{text[:half]}\n[{over} characters are left out here]\n{text[len(text) - half :]}"
 
 
 def _plain(found: dict[str, object]) -> object:
@@ -76,7 +68,7 @@ def _says(text: str, structured: object) -> bool:
 def _bounded(value: object, limit: int) -> object:
     """The value, or the ends of its JSON where it is longer than a text may be."""
     written = strictjson.encode(value).decode()
-    return value if len(written) <= limit else cut_text(written, limit)
+    return value if len(written) <= limit else both_ends(written, limit)
 
 
 def _part(block: _Json, limits: Limits) -> _Json:
@@ -97,12 +89,12 @@ def _resource(resource: object, limits: Limits) -> _Json:
     text = resource.get("text")
     if isinstance(text, str):
         # Each is one of at most `parts`, so that all together stay within the bound of a text.
-        return {"type": "resource", **_fields(resource), "text": cut_text(text, limits.result_chars // limits.parts)}
+        return {"type": "resource", **_fields(resource), "text": both_ends(text, limits.result_chars // limits.parts)}
     return {"type": "resource", **_fields(resource), **_measured(resource, "blob")}
 
 
 def _fields(block: _Json) -> dict[str, object]:
-    return {name: cut_text(value, _FIELD_CHARS) for name in _LINK if isinstance(value := block.get(name), str)}
+    return {name: both_ends(value, _FIELD_CHARS) for name in _LINK if isinstance(value := block.get(name), str)}
 
 
 def _measured(block: _Json, member: str) -> dict[str, object]:
@@ -110,7 +102,7 @@ def _measured(block: _Json, member: str) -> dict[str, object]:
     data = block.get(member)
     size = len(data.rstrip("=")) * 3 // 4 if isinstance(data, str) else 0
     kind = block.get("mimeType")
-    named = {"mimeType": cut_text(kind, _FIELD_CHARS)} if isinstance(kind, str) else {}
+    named = {"mimeType": both_ends(kind, _FIELD_CHARS)} if isinstance(kind, str) else {}
     return {**named, "bytes": size, "left_out": "bytes are not shown to the model"}
 
 

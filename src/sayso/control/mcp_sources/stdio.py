@@ -58,7 +58,9 @@ async def _take_lines(child: Child, ends: Ends, limits: Limits) -> None:
     noise = 0
     async for line in child.lines():
         if line.lstrip().startswith(_STARTS):
-            await ends.inbound.send(SessionMessage(read_message(line)))
+            message = read_message(line)
+            ends.owed.take(message)
+            await ends.inbound.send(SessionMessage(message))
             continue
         noise += bool(line.strip())
         if noise > limits.noise_lines:
@@ -70,6 +72,7 @@ async def _write(child: Child, ends: Ends) -> None:
         async for message in ends.outbound:
             try:
                 await child.write_line(write_message(message.message))
+                ends.owed.give(message.message)
             except PeerUnreachable:
                 return  # the reader tells why
             except Refused:

@@ -26,7 +26,12 @@ from sayso.control.protocol.payloads.provider import (
 )
 from sayso.control.protocol.payloads.scalars import Wire
 
-__all__ = ("Provider", "ProviderService")
+__all__ = ("SUMMARISES", "Provider", "ProviderService")
+
+SUMMARISES = "dev.sayso.summarises"
+"""The member of a system message's metadata that says what the inference is for: to summarise a conversation. Who
+cannot do that refuses it by this; everybody else reads the message.
+"""
 
 
 class Provider(Protocol):

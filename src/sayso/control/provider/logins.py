@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass
 
 import anyio
 import anyio.to_thread
@@ -34,10 +33,9 @@ from sayso.control.protocol.payloads.auth import (
 from sayso.control.protocol.payloads.error import ProtocolError
 from sayso.control.protocol.payloads.scalars import UNSET, Maybe, Wire
 from sayso.control.provider.catalog.rows import Row
-from sayso.control.provider.credentials.oauth.device import begin_on_a_device
-from sayso.control.provider.credentials.oauth.redirect import begin_in_a_browser
 from sayso.control.provider.credentials.resolving import Credentials
 from sayso.control.provider.credentials.values import ApiKey, Credential, read_key
+from sayso.control.provider.stopping import Stoppable, Stopped
 from sayso.core.clock import Clock
 from sayso.core.ids import Ids
 from sayso.core.refusal import Corrupt, Misuse, PeerUnreachable, Refused
@@ -45,16 +43,11 @@ from sayso.net.fetch import Fetcher
 
 __all__ = ("Logins", "Prompt")
 
-T = TypeVar("T")
 Prompt = Callable[[Row], Awaitable[str | None]]
 """The host's own prompt for a key, masked; None: the person gave none. What is typed goes no further than the store."""
 
 _MOST_FLOWS = 64
 _log = structlog.get_logger(__name__)
-
-
-class _Stopped(Exception):
-    """The flow was cancelled."""
 
 
 class _Unable(Exception):
@@ -65,33 +58,14 @@ class _Unable(Exception):
         self.error = ProtocolError(code=code, message=message)
 
 
-@dataclass(slots=True, eq=False)
-class _Flow:
-    """One flow: what it waits in just now, and whether it is to stop, is read, has ended."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Flow(Stoppable):
+    """One flow: whether it is read, and has ended."""
 
     id: str
     row: Row
-    is_stopped: bool = False
     is_read: bool = False
     is_settled: bool = False
-    scope: anyio.CancelScope | None = field(default=None, repr=False)
-
-    def stop(self) -> None:
-        self.is_stopped = True
-        if self.scope is not None:
-            self.scope.cancel()
-
-    async def wait(self, work: Awaitable[T]) -> T:
-        """Waits for `work` unless the flow is stopped first; raises `_Stopped`."""
-        done: list[T] = []
-        with anyio.CancelScope() as self.scope:
-            if self.is_stopped:
-                self.scope.cancel()
-            done.append(await work)
-        self.scope = None
-        if not done:
-            raise _Stopped
-        return done[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +112,7 @@ class Logins:
                 "unknown_provider", "no provider has this id", details={"provider_id": request.payload.provider_id}
             )
         self._make_room()
-        flow = _Flow(self._ids.new("flow"), row)
+        flow = _Flow(id=self._ids.new("flow"), row=row)
         self._flows[flow.id] = flow
         return AuthLoginStartResponse(flow_id=flow.id)
 
@@ -179,7 +153,7 @@ class Logins:
                 await self._keep(flow, credential)
                 yield _progress(flow, "Signed in, and the credential is kept on this machine")
             yield _completed(flow, "success")
-        except _Stopped:
+        except Stopped:
             yield _completed(flow, "cancelled")
         except (_Unable, Refused, PeerUnreachable, Corrupt, OSError) as failed:
             yield _completed(flow, "failed", _error_of(flow, failed))
@@ -210,6 +184,10 @@ class Logins:
         )
 
     async def _begin_oauth(self, flow: _Flow, fetcher: Fetcher, stack: AsyncExitStack) -> _Begun:
+        # Here: a web server is slow to import, and most who could sign in never do.
+        from sayso.control.provider.credentials.oauth.device import begin_on_a_device  # noqa: PLC0415
+        from sayso.control.provider.credentials.oauth.redirect import begin_in_a_browser  # noqa: PLC0415
+
         oauth, environ = flow.row.oauth, self._credentials.environ
         if oauth is None:
             raise Misuse("a row without a flow has no such way")
@@ -227,7 +205,7 @@ class Logins:
             raise Misuse("nobody can be asked")
         typed = await self._prompt(row)
         if typed is None:
-            raise _Stopped
+            raise Stopped
         return read_key(typed, "What was typed")
 
     async def _keep(self, flow: _Flow, credential: Credential) -> None:

@@ -14,8 +14,10 @@ code `protocol_violation` and the finding in `reason`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from enum import Enum
+
+import msgspec
+from msgspec.structs import replace
 
 from sayso.control.protocol.envelope import ProviderEnvelope
 from sayso.control.protocol.payloads.content import ContentPart, Message, ReasoningPart, TextPart, ToolCallPart
@@ -67,8 +69,7 @@ TABLE: Mapping[tuple[Phase, Move], Phase] = {
 SETTLED = (Phase.REFUSED, Phase.COMPLETED, Phase.FAILED)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """One part: its kind, for a call its id and name, and its value once it ended."""
 
     kind: PartKind
@@ -76,15 +77,14 @@ class Part:
     value: ContentPart | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Inference:
+class Inference(msgspec.Struct, frozen=True):
     """One inference as seen by whoever asked for it."""
 
     request_id: str
     phase: Phase = Phase.ASKED
     inference_id: str | None = None
     last: int = 0
-    parts: Mapping[int, Part] = field(default_factory=dict)
+    parts: Mapping[int, Part] = {}
 
     @property
     def is_settled(self) -> bool:

@@ -185,9 +185,12 @@ def _found_often(path: str, text: str, places: list[int]) -> Refused:
 
 
 def _text_or_note(data: bytes, path: str) -> str:
-    """What is shown of a file that is going to be replaced, whatever it holds."""
+    """What is shown of a file that is going to be replaced, whatever it holds: its line ends and its byte order mark go
+    with it, so they are shown too.
+    """
     try:
-        return read_text(data, path).text
+        read_text(data, path)
+        return data.decode()
     except Refused:
         return f"({len(data)} bytes that are no text)\n"
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import difflib
 import json
-from itertools import chain
+from itertools import chain, groupby
+from operator import eq
+from typing import Literal
+
+from sayso.core.excerpt import beginning
 
 __all__ = ("told_path", "unified_diff")
 
 _MOST_LINES = 400
 _MOST_WIDTH = 400
 _MOST_COMPARED = 4_000
-"""Lines on either side, without the ends they have in common, up to which they are compared line by line; beyond that
-time would grow with the square, and all of them are shown as replaced."""
+"""Lines on either side, without the ends they have in common, up to which each is looked for in the other; beyond that
+time would grow with the square. As many lines as before are then compared each with the one in its place, which shows
+what a word replaced everywhere leaves alone; otherwise all are shown as replaced."""
 _CONTEXT = 3
 
 _Code = tuple[str, int, int, int, int]
@@ -66,10 +71,32 @@ def _groups(old: list[str], new: list[str], head: int) -> list[list[_Code]]:
     """The differences, near ones together, numbered as in the whole file."""
     if old == new:
         return []
-    if max(len(old), len(new)) > _MOST_COMPARED:
+    matcher: difflib.SequenceMatcher[str]
+    if max(len(old), len(new)) <= _MOST_COMPARED:
+        matcher = difflib.SequenceMatcher(None, old, new)
+    elif len(old) == len(new):
+        matcher = _InPlace(old, new)
+    else:
         return [[("replace", head, head + len(old), head, head + len(new))]]
-    found = difflib.SequenceMatcher(None, old, new).get_grouped_opcodes(_CONTEXT)
+    found = matcher.get_grouped_opcodes(_CONTEXT)
     return [[(what, head + i1, head + i2, head + j1, head + j2) for what, i1, i2, j1, j2 in group] for group in found]
+
+
+class _InPlace(difflib.SequenceMatcher[str]):
+    """Compares each line with the one in its place."""
+
+    def __init__(self, old: list[str], new: list[str]) -> None:
+        super().__init__(None, (), ())
+        self._old, self._new = old, new
+
+    def get_opcodes(self) -> list[tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]]:
+        codes: list[tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]] = []
+        at = 0
+        for is_same, run in groupby(map(eq, self._old, self._new)):
+            end = at + sum(1 for _ in run)
+            codes.append(("equal" if is_same else "replace", at, end, at, end))
+            at = end
+        return codes
 
 
 def _hunk(group: list[_Code], old: list[str], new: list[str]) -> list[str]:
@@ -98,9 +125,4 @@ def _bounded(body: list[str]) -> list[str]:
     if over > 0:
         half = _MOST_LINES // 2
         lines = [*lines[:half], f"[{over} lines of this diff are not shown]", *lines[-half:]]
-    return [_narrow(line) for line in lines]
-
-
-def _narrow(line: str) -> str:
-    over = len(line) - _MOST_WIDTH
-    return line if over <= 0 else f"{line[:_MOST_WIDTH]}[{over} characters are not shown]"
+    return [beginning(line, _MOST_WIDTH) for line in lines]

@@ -102,12 +102,14 @@ class WorkspaceOpener:
         unfit = self.unfit(path)
         if unfit is not None:
             raise unfit
-        folder = Path(os.path.realpath(path))
         try:
-            descriptor = os.open(folder, FOLDER_FLAGS)
+            descriptor = os.open(path, FOLDER_FLAGS)
         except OSError as error:
             raise _unfit("not_a_folder", f"{path} cannot be opened", "Name a folder you may read.") from error
-        return Root(descriptor, folder, Hidden(self._hidden), _own_program())
+        if _leads_elsewhere(descriptor, path):
+            os.close(descriptor)
+            raise _unfit("not_a_folder", f"{path} is not the folder it was", "Try again.")
+        return Root(descriptor, path, Hidden(self._hidden), _own_program())
 
     async def _find_sandbox(self) -> Bubblewrap | None:
         async with self._trial:
@@ -115,6 +117,14 @@ class WorkspaceOpener:
                 self._sandbox = await to_thread.run_sync(find_bubblewrap, self._programs)
                 self._was_tried = True
         return self._sandbox
+
+
+def _leads_elsewhere(descriptor: int, path: Path) -> bool:
+    """Whether what was opened is not at `path`, which was resolved and judged before: something may have been put in
+    the way since. Known where the system tells an open folder's place.
+    """
+    place = f"/proc/self/fd/{descriptor}"
+    return os.path.lexists(place) and os.readlink(place) != str(path)
 
 
 def _unfit_workspace(path: Path, hidden: Sequence[Path], home: Path) -> Refused | None:

@@ -9,6 +9,7 @@ from sayso.control.workspace.denial import bad_argument
 from sayso.control.workspace.diffs import told_path
 from sayso.control.workspace.root import Root
 from sayso.control.workspace.text import read_text
+from sayso.core.excerpt import beginning
 
 __all__ = ("FILE_LIMIT", "digest", "read_part")
 
@@ -34,7 +35,7 @@ def read_part(root: Root, arguments: ReadArguments) -> tuple[str, str, bytes]:
         raise bad_argument("no_such_line", f"{arguments.path} has {len(lines)} lines", place="$.offset")
     shown, size = [], 0
     for number, line in enumerate(lines[first - 1 : first - 1 + arguments.limit], first):
-        numbered = f"{number:>6}\t{_narrow(line)}"
+        numbered = f"{number:>6}\t{beginning(line, _MOST_WIDTH)}"
         size += len(numbered) + 1
         if size > _MOST_CHARACTERS:
             break
@@ -50,8 +51,3 @@ def _head(path: str, first: int, count: int, total: int) -> str:
     last = first + count - 1
     more = f"; go on at offset {last + 1}" if last < total else ""
     return f"{path}: lines {first} to {last} of {total}{more}"
-
-
-def _narrow(line: str) -> str:
-    over = len(line) - _MOST_WIDTH
-    return line if over <= 0 else f"{line[:_MOST_WIDTH]}[{over} characters are not shown]"

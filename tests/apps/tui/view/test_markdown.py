@@ -44,6 +44,12 @@ def test_blocks_read_as_they_should() -> None:
     assert plain(text, 10) == ["T", "", "• a", "• b", "  1. c", "", "│ q", "", "    x", "", "─" * 10]
 
 
+def test_a_column_of_numbers_is_even_at_its_right() -> None:
+    """As its rule says."""
+    drawn = [line.plain for line in markdown_lines("|a|price|\n|-|-:|\n|x|5|\n|longer|360|", 40)]
+    assert drawn == ["a      │ price", "───────┼──────", "x      │     5", "longer │   360"]
+
+
 def test_a_table_fits_or_becomes_a_list() -> None:
     """Columns give way, the widest first; where there is no room at all, a line a cell."""
     table = "| name | what |\n|---|---|\n| tea | a long description of it |"

@@ -17,6 +17,7 @@ from sayso.apps.tui.view.answers import Declined, Given, PanelAnswer, Permitted
 from sayso.apps.tui.view.blocks import Question
 from sayso.apps.tui.view.questions import QuestionPanel, Regenerate
 from sayso.control.protocol.payloads.interaction import UserAnswer, UserOption, UserQuestion
+from sayso.control.protocol.payloads.scalars import UNSET
 from sayso.core.refusal import Refused
 from tests.apps.tui.view.stage import Stage, composer
 
@@ -212,6 +213,36 @@ async def test_an_offer_of_three_thousand_characters_is_shown_to_its_end() -> No
 
 
 @pytest.mark.req("OAP-211")
+async def test_words_that_changed_are_shown_anew_and_read_anew() -> None:
+    """Put again, the question tells what the document says now, from its beginning; and signs only after its end."""
+    told = ["Up to $100."]
+
+    async def words(question: Question) -> str:
+        return told[-1]
+
+    stage = panel_stage(words)
+    async with stage.run_test(size=(80, 24)) as pilot:
+        stage.tale.start()
+        stage.tale.ask("Sign?", "x", document=b"y")
+        await put(stage, pilot)
+        await pilot.press("y")
+        assert said(stage) == [Permitted(granted=True)]
+        told.append(f"Up to $900.\n{LONG}")
+        question = stage.panel.question
+        assert question is not None
+        stage.panel.again(question, "The text has changed")
+        await put(stage, pilot)
+        assert "Up to $900." in stage.picture
+        assert "The text has changed" in stage.picture
+        await pilot.press("y")
+        assert len(said(stage)) == 1
+        await pilot.press("end")
+        await pilot.pause()
+        await pilot.press("y")
+        assert len(said(stage)) == 2
+
+
+@pytest.mark.req("OAP-211")
 @pytest.mark.parametrize("height", [3, 5, 8])
 async def test_an_end_that_something_covers_was_not_on_the_screen(height: int) -> None:
     """Where the panel has too little room, as in a tiny window, `y` signs nothing; with room again it does."""
@@ -219,9 +250,7 @@ async def test_an_end_that_something_covers_was_not_on_the_screen(height: int) -
     async def words(question: Question) -> str:
         return "\n".join(f"line {n}" for n in range(10))
 
-    stage = Stage(
-        lambda story: [Vertical(QuestionPanel(story, regenerate=words, grace=0.0), id="room"), composer()]
-    )
+    stage = Stage(lambda story: [Vertical(QuestionPanel(story, regenerate=words, grace=0.0), id="room"), composer()])
     async with stage.run_test(size=(80, 24)) as pilot:
         stage.query_one("#room").styles.height = height
         stage.tale.start()
@@ -233,6 +262,38 @@ async def test_an_end_that_something_covers_was_not_on_the_screen(height: int) -
         stage.query_one("#room").styles.height = 20
         await pilot.pause()
         assert "line 9" in stage.picture
+        await pilot.press("y")
+        assert said(stage) == [Permitted(granted=True)]
+
+
+@pytest.mark.parametrize("arguments", [UNSET, {}])
+async def test_a_question_without_words_is_its_title(arguments: object) -> None:
+    """Nothing is left to read: `y` counts."""
+    stage = panel_stage()
+    async with stage.run_test(size=(80, 24)) as pilot:
+        stage.tale.start()
+        asked = stage.tale.ask("May it?", "x", "q0")
+        stage.tale.cancel()
+        payload = msgspec.structs.replace(asked.payload, description=UNSET, arguments_json=arguments, run_id="r2")
+        stage.story.hear(msgspec.structs.replace(asked, payload=payload, run_id="r2"))
+        await put(stage, pilot)
+        await pilot.press("y")
+        assert said(stage) == [Permitted(granted=True)]
+
+
+@pytest.mark.req("OAP-209", "OAP-211")
+async def test_a_command_below_the_edge_is_read_before_it_is_allowed() -> None:
+    """Empty lines hide nothing: `y` counts for nothing until the last line was there."""
+    stage = panel_stage()
+    async with stage.run_test(size=(80, 24)) as pilot:
+        stage.tale.start()
+        stage.tale.ask("Run a command", "$ echo fine" + "\n" * 50 + "rm -rf everything")
+        await put(stage, pilot)
+        await pilot.press("y")
+        assert (said(stage), "rm -rf" in stage.picture, "End shows it" in stage.picture) == ([], False, True)
+        await pilot.press("end")
+        await pilot.pause()
+        assert "rm -rf everything" in stage.picture
         await pilot.press("y")
         assert said(stage) == [Permitted(granted=True)]
 

@@ -39,6 +39,7 @@ def test_the_line_says_how_things_stand() -> None:
 def test_a_session_at_rest_says_so() -> None:
     """And what is unknown is left out, never zero."""
     assert line(Story(), is_sandboxed=True) == "no model · idle · ask"
+    assert line(Story(), is_sandboxed=True, notice="starting") == "no model · starting · ask"
 
 
 @pytest.mark.req("OAP-209")

@@ -8,6 +8,7 @@ import pytest
 from textual.geometry import Offset
 
 from sayso.apps.tui.view.blocks import CallBlock, TextBlock
+from sayso.apps.tui.view.drawing import draw
 from sayso.apps.tui.view.markdown import markdown_lines
 from sayso.apps.tui.view.story import Story
 from sayso.testing.tales import Tale
@@ -268,6 +269,27 @@ async def test_a_key_in_a_long_session_draws_no_block_out_of_sight() -> None:
         stage.transcript.focus()
         await pilot.press("pageup")
         assert len(strips._drawn) < before + 30
+
+
+@pytest.mark.req("OAP-211")
+@pytest.mark.parametrize("result", ["line of a log\n" * 80_000, "x" * 100_000, "\u202e\x1b[31m界" * 200_000])
+async def test_a_huge_result_is_kept_and_drawn_up_to_a_bound(result: str) -> None:
+    """It says how much it leaves out; unfolded to its most, every line of it fits."""
+    stage = transcript_stage()
+    async with stage.run_test(size=(80, 24)) as pilot:
+        stage.tale.start()
+        stage.tale.ask_call("Shell", {"command": "cat"})
+        stage.tale.end_call({"output": result})
+        await stage.transcript.refresh_story()
+        block = stage.story.blocks[-1]
+        assert isinstance(block, CallBlock)
+        assert f"{len(result) - 64 * 1024} more characters" in block.result
+        stage.transcript.unfold(block.index)
+        stage.transcript.unfold(block.index)
+        await pilot.pause()
+        assert "more characters" in "\n".join(line.plain for line in draw(block, 77, 2))
+        assert max(line.cell_length for line in draw(block, 77, 2)) <= 77
+        assert "Shell cat" in stage.picture
 
 
 def test_a_call_block_knows_how_far_it_unfolds() -> None:

@@ -14,7 +14,8 @@ import pytest
 
 from sayso.control.protocol.envelope import ProviderEnvelope, read_provider_envelope, write_envelope
 from sayso.control.provider.bindings.exchange import Exchange
-from sayso.control.provider.bindings.http import BODY_CAP, PATH, provider_app, serving_provider
+from sayso.control.provider.bindings.http import BODY_CAP, provider_app, serving_provider
+from sayso.control.provider.bindings.service_address import PATH
 from sayso.control.provider.contract import ProviderService
 from sayso.control.validator.judging import judge
 from sayso.core.frames import SseDecoder

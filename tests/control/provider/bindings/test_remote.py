@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.abc
 import pytest
 import trustme
 
 from sayso.control.protocol.envelope import ProviderEnvelope, write_envelope
 from sayso.control.protocol.payloads.inference import InferenceCreateResponse, InferenceFailed
-from sayso.control.provider.bindings.http import PATH, serving_provider
+from sayso.control.provider.bindings.http import serving_provider
 from sayso.control.provider.bindings.http_carriage import HttpCarriage
 from sayso.control.provider.bindings.service_address import (
+    PATH,
     SECURITY_VARIABLE,
     URL_VARIABLE,
     ServiceAddress,
@@ -43,6 +45,7 @@ from tests.control.provider.service.vendors import (
     open_vendor,
     sync_request,
 )
+from tests.control.provider.tls import tls_in_front
 from tests.control.provider.wires.bench import ALL, PATIENCE, Heard
 from tests.net.servers import answering, peer
 
@@ -242,6 +245,29 @@ async def test_discovery_over_a_broken_service_is_a_peers_failure() -> None:
             await far.describe(describe_request())
 
 
+@pytest.mark.req("OAP-139")
+async def test_an_answer_that_never_gets_whole_is_not_waited_for() -> None:
+    """A service that sends a byte now and then is never silent."""
+
+    async def drip(client: anyio.abc.SocketStream) -> None:
+        async with client:
+            await client.receive()
+            await client.send(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n")
+            with suppress(anyio.BrokenResourceError):
+                while True:
+                    await client.send(b" ")
+                    await anyio.sleep(0.01)
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    place = f"127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}"
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, drip)
+        async with RemoteProviders(HttpCarriage(at(place), budget=0.1), ids=CountingIds()) as far:
+            with anyio.fail_after(PATIENCE), pytest.raises(PeerUnreachable):
+                await far.describe(describe_request())
+        tasks.cancel_scope.cancel()
+
+
 @pytest.mark.req("OAP-132", "OAP-139")
 async def test_a_cancel_that_is_not_answered_settles_here(heard: Judge) -> None:
     """The service streams on one connection and is deaf on the others."""
@@ -323,30 +349,6 @@ def test_half_a_setting_and_one_that_contradicts_itself_are_refused(url: str, se
 
 def test_neither_variable_is_no_service() -> None:
     assert read_service({}) is None
-
-
-@asynccontextmanager
-async def tls_in_front(address: Address, certificate: trustme.LeafCert) -> AsyncIterator[int]:
-    """A proxy that ends TLS, as an operator would put one there; its port."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    certificate.configure_cert(context)
-
-    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError, ssl.SSLError):
-            while data := await reader.read(65536):
-                writer.write(data)
-                await writer.drain()
-        writer.close()
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        inner_reader, inner_writer = await asyncio.open_connection(address.host, address.port)
-        await asyncio.gather(pump(reader, inner_writer), pump(inner_reader, writer))
-
-    server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=context)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
 
 
 @pytest.mark.req("OAP-138")

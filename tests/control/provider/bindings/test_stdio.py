@@ -245,7 +245,7 @@ async def test_a_host_that_sends_on_and_never_reads_is_held_back() -> None:
             except BlockingIOError:
                 full += 1
             await anyio.lowlevel.checkpoint()
-            assert sent < 16 * 1024 * 1024
+            assert sent < 4 * 1024 * 1024
         os.set_blocking(host.input_descriptor, True)
         host.stop_reading()
         with anyio.fail_after(PATIENCE):

@@ -64,7 +64,7 @@ class Talk:
         try:
             outcome = await self.source.call(call, ())
             if isinstance(outcome, ToolAsks):
-                outcome = await self.source.call(call, (ToolAnswer(self._says),))
+                outcome = await self.source.call(call, (ToolAnswer(self._says, reason="not now"),))
         except Refused as refused:
             fault = refused.refusal
             result = {"error": fault.code, "message": str(fault), "reason": fault.reason}
@@ -127,8 +127,8 @@ async def test_a_no_of_a_tool_or_of_the_person_is_told_and_nothing_is_tried_twic
     talk = Talk(asking, says=False)
     assert "I could not read absent.txt: absent.txt: there is no such file" in await talk.say("read absent.txt")
     assert "I could not read ../x" in await talk.say("read ../x")
-    assert await talk.say("write 'a' to b.txt") == "This was not allowed, so I did not write b.txt."
-    assert await talk.say("run `ls`") == "This was not allowed, so I did not run `ls`."
+    assert await talk.say("write 'a' to b.txt") == "This was not allowed, so I did not write b.txt: not now."
+    assert await talk.say("run `ls`") == "This was not allowed, so I did not run `ls`: not now."
     assert (talk.outcome, talk.calls) == ("refused", ["Read", "Read", "Write", "Shell"])
 
 

@@ -38,5 +38,10 @@ class Attention:
             return False
         if event.time >= self._since:
             return True
-        self._since = max(self._since, event.time + self._pause)
+        self.put_off(event)
         return False
+
+    def put_off(self, event: Timed) -> None:
+        """The event was somebody typing something else: a pause is due."""
+        if self._since is not None:
+            self._since = max(self._since, event.time + self._pause)

@@ -177,7 +177,8 @@ def _list(node: SyntaxTreeNode, width: int) -> list[Content]:
 def _table(node: SyntaxTreeNode, width: int) -> list[Content]:
     rows = [row for part in node.children for row in part.children]
     cells = [[_only(cell) for cell in row.children] for row in rows]
-    return table_lines(cells, width)
+    ends = [at for at, cell in enumerate(rows[0].children) if "right" in str(cell.attrs.get("style", ""))]
+    return table_lines(cells, width, ends)
 
 
 def _only(node: SyntaxTreeNode) -> Content:

@@ -52,7 +52,9 @@ def settle_question(page: Page, telling: Telling, resolved: PermissionResolved |
     """It was answered, here or elsewhere, or cancelled: the first outcome counts."""
     outcome: str
     if isinstance(resolved, PermissionResolved):
-        outcome = ("yes" if resolved.granted is True else "no") if resolved.outcome == "resolved" else resolved.outcome
+        was_granted = resolved.outcome == "resolved" and resolved.granted is True
+        was_answered = resolved.outcome in ("resolved", "rejected")
+        outcome = ("yes" if was_granted else "no") if was_answered else resolved.outcome
     else:
         outcome = "answered" if resolved.status == "submitted" else "declined"
     telling.settled.setdefault(resolved.interaction_id, outcome)

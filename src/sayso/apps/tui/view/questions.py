@@ -1,9 +1,10 @@
 """The panel that puts one question to the person, in the composer's place, and is answered by one key.
 
 An answer to a question that was not on the screen yet is no answer: a key typed before the question was painted, or
-within the grace that follows, is thrown away, and so is every key that comes without a pause after such a one. Enter
-never says yes. What is to be signed is shown whole, in the words the key app makes from the document itself, and `y`
-counts only once its end was on the screen (docs/decisions/0102).
+within the grace that follows, answers nothing, and neither does any that comes without a pause after such a one, or
+after a letter that means nothing here. These letters are kept for the composer. Enter never says yes. What is asked is
+shown whole, and `y` counts only once its end was on the screen; what is to be signed is told in the words the key app
+makes from the document itself (docs/decisions/0102).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.errors import NoWidget
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -38,11 +40,11 @@ _Stage = Literal["reading", "asking", "secret", "form", "sent"]
 _READING = "Reading what would be signed …"
 _SENT = "Answered. Esc stops the run"
 _SECRET = "The passphrase of your keys signs it; Enter goes on, Esc goes back"  # noqa: S105 - the words that ask for it
-_REST = "There is more below: PgDn shows it, then y signs it"
+_REST = "There is more below: PgDn or End shows it, then y counts"
 
 
 class _Line(Input):
-    """A line to type in, which hears no key that the panel throws away."""
+    """A line to type in, which hears no key that the panel does not hear."""
 
     def __init__(self, is_heard: Callable[[events.Event], bool]) -> None:
         super().__init__(id="question-line")
@@ -104,12 +106,16 @@ class QuestionPanel(Widget, can_focus=True):
         self._may_say_yes = False
         self._was_read = False
         """Whether the end of the words was on the screen."""
+        self._words = ""
+        """What would be signed, as it stands on the screen."""
+        self._ahead = ""
+        """What was typed past the question."""
 
     def compose(self) -> ComposeResult:
         yield Static(id="question-title", markup=False)
         with VerticalScroll(id="question-text", can_focus=False):
             yield Static(id="question-words", markup=False)
-        yield _Line(self._attention.hears)
+        yield _Line(self._hears)
         yield Static(id="question-hint", markup=False)
 
     @property
@@ -131,20 +137,32 @@ class QuestionPanel(Widget, can_focus=True):
         if self._form is not None:
             self._form = Form(self._asked_input())
             self._ask_form(clean_strict(why))
+        elif question.kind == "signed":
+            # The words may be others by now, and those are what is signed.
+            self._stage = "reading"
+            self.run_worker(self._read(question, clean_strict(why)), exclusive=True, group="question")
         else:
             self._ask(clean_strict(why))
 
     def uncovered(self) -> None:
         """The panel is in sight again after something stood before it: only keys from now on answer."""
-        if self._question is not None and self._stage != "sent":
+        if self._question is not None:
+            (self.query_one(_Line) if self.has_class("-typing") else self).focus()
             self._attention.lapse()
-            self.call_after_refresh(self._painted)
+            self._wait_for_paint()
+
+    def take_ahead(self) -> str:
+        """What was typed while a question came, and was meant for the composer; it is forgotten here. A `y` or an `n`
+        by itself was meant for the question, too soon.
+        """
+        ahead, self._ahead = self._ahead, ""
+        return ahead if ahead.strip().strip("yYnN") else ""
 
     # --- showing ---
 
     def _put(self, question: Question | None) -> None:
         self._question, self._form = question, None
-        self._may_say_yes = self._was_read = False
+        self._may_say_yes, self._was_read, self._words = False, False, ""
         self._attention.lapse()
         self.set_class(question is not None, "-asking")
         self._type(None)
@@ -168,16 +186,19 @@ class QuestionPanel(Widget, can_focus=True):
             self._say(permission_text(question))
             self._ask()
 
-    async def _read(self, question: Question) -> None:
-        """Has the document put into words; what cannot be is not signed."""
+    async def _read(self, question: Question, why: str = "") -> None:
+        """Has the document put into words; what cannot be is not signed, and other words have to be read anew."""
         try:
             words, may = Content(clean_strict(await self._regenerate(question))), True
         except Refused as refused:
             words, may = Content.styled(f"This will not be signed: {clean_strict(str(refused))}", "$text-error"), False
         if question is self._question:
+            if words.plain != self._words:
+                self._words, self._was_read = words.plain, False
+                self._body.scroll_home(animate=False)
             self._may_say_yes = may
             self._say(words)
-            self._ask()
+            self._ask(why)
 
     def _ask(self, why: str = "") -> None:
         self._stage = "asking"
@@ -224,22 +245,65 @@ class QuestionPanel(Widget, can_focus=True):
         self.call_after_refresh(self._painted)
 
     def _painted(self) -> None:
+        if not self.screen.is_current:
+            return  # something stands before it: `uncovered` is called when that is gone
         # A message's own time is on the clock that keys are timed by.
         self._attention.begin(Message().time)
         self._look()
 
     def _look(self) -> None:
-        self._was_read = self._was_read or self._body.scroll_offset.y >= self._body.max_scroll_y
+        self._was_read = self._was_read or (self._stage != "reading" and self._is_end_in_sight())
+
+    def _is_end_in_sight(self) -> bool:
+        """Whether the last line of the words is on the screen: scrolled to, laid out, and cut off by nothing."""
+        words = self.query_one("#question-words", Static)
+        try:
+            place = self.screen.find_widget(words)
+        except NoWidget:
+            return False
+        height = words.get_content_height(self._body.size, self.app.size, place.region.width)
+        last = place.region.bottom - 1
+        is_laid_out = place.region.height == height
+        return is_laid_out and place.clip.y <= last < min(place.clip.bottom, self.app.size.height)
+
+    def on_resize(self) -> None:
+        if self._question is not None:
+            self.call_after_refresh(self._look)
 
     async def on_key(self, event: events.Key) -> None:
         if self._question is None or event.key.startswith("ctrl+"):
             return
-        if self._stage in ("reading", "sent") and event.key == "escape":
-            # While the person waits for somebody else, the run can be stopped.
+        if self._stage in ("reading", "asking", "sent") and event.key == "escape":
+            # It answers nothing here: the run can be stopped at any time.
             return
-        if not self._attention.hears(event) or self._stage == "sent" or self._hear(event):
+        if self._stage == "sent":
+            self._keep(event)
+        if self._stage == "sent" or not self._hears(event) or self._hear(event):
             event.stop()
             event.prevent_default()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """No question is answered by a paste."""
+        event.stop()
+        self._keep(event)
+
+    def _hears(self, event: events.Event) -> bool:
+        """Whether the event is for the question; a letter that is not is kept for the composer."""
+        is_heard = self._attention.hears(event)
+        if not is_heard:
+            self._keep(event)
+        return is_heard
+
+    def _keep(self, event: events.Event) -> None:
+        if self._question is None or (self._question.kind == "signed" and self._is_locked()):
+            # It may be a passphrase, typed by somebody quicker than the question: that is kept nowhere.
+            return
+        if isinstance(event, events.Paste):
+            self._ahead += event.text
+        elif isinstance(event, events.Key) and event.key == "backspace":
+            self._ahead = self._ahead[:-1]
+        elif isinstance(event, events.Key) and event.is_printable:
+            self._ahead += event.character or ""
 
     def _hear(self, event: events.Key) -> bool:
         """Whether the key meant anything to the question."""
@@ -261,22 +325,29 @@ class QuestionPanel(Widget, can_focus=True):
             self._answer(Permitted(granted=False))
         elif event.character in ("y", "Y") and self._may_say_yes:
             self._say_yes()
+        elif event.is_printable:
+            # Somebody types something else, in which a y or an n may stand: for these a pause is due again.
+            self._attention.put_off(event)
+            self._keep(event)
         else:
-            # Enter and space stay here: a hand on its way to the composer must not decide anything.
-            return event.is_printable or event.key == "enter"
+            # Enter stays here: a hand on its way to the composer must not decide anything.
+            return event.key == "enter"
         return True
 
     def _say_yes(self) -> None:
-        if self._question is None or self._question.kind != "signed":
-            self._answer(Permitted(granted=True))
-        elif not self._was_read:
+        if not self._is_read():
+            # Whoever asks could have put what matters below the edge.
             self._hint(_REST)
-        elif self._is_locked():
+        elif self._question is not None and self._question.kind == "signed" and self._is_locked():
             self._stage = "secret"
             self._type("", is_secret=True)
             self._hint(_SECRET)
         else:
             self._answer(Permitted(granted=True))
+
+    def _is_read(self) -> bool:
+        self._look()
+        return self._was_read
 
     def _hear_form(self, key: str) -> bool:
         form = self._form

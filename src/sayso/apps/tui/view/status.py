@@ -95,7 +95,9 @@ def status_parts(
     """
     model = (clean_name(story.model_id) if story.model_id else "no model", "bold $text-primary")
     always = [(text, "bold $text-warning") for text in _warnings(permission, is_sandboxed)]
-    wanted = [*_run(story, now_ms), *_queue(story), *([(clean_name(notice), "$text-warning")] if notice else [])]
+    # At rest the program's own word says more than that nothing runs.
+    run = [] if notice and story.run_status is None else _run(story, now_ms)
+    wanted = [*run, *_queue(story), *([(clean_name(notice), "$text-warning")] if notice else [])]
     optional = [*([("ask", "")] if permission == "ask" else []), *_tokens(story, context_window)]
     while optional and _length([model, *always, *wanted, *optional]) > width:
         optional.pop()

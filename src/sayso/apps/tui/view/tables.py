@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from textual.content import Content
 
@@ -13,8 +13,8 @@ _NARROWEST = 4
 _MUTED = "$text 60%"
 
 
-def table_lines(rows: Sequence[Sequence[Content]], width: int) -> list[Content]:
-    """The first row is the head."""
+def table_lines(rows: Sequence[Sequence[Content]], width: int, ends: Container[int] = ()) -> list[Content]:
+    """The first row is the head; columns in `ends` (from 0) are even at their right."""
     columns = max((len(row) for row in rows), default=0)
     if not rows or not columns:
         return []
@@ -25,8 +25,8 @@ def table_lines(rows: Sequence[Sequence[Content]], width: int) -> list[Content]:
     widths = _fitted([max(_natural(row[at]) for row in filled) for at in range(columns)], room)
     head, *body = filled
     rule = Content.styled("─┼─".join("─" * each for each in widths), _MUTED)
-    lines = [*_row([cell.stylize("bold") for cell in head], widths), rule]
-    return [*lines, *(line for row in body for line in _row(row, widths))]
+    lines = [*_row([cell.stylize("bold") for cell in head], widths, ends), rule]
+    return [*lines, *(line for row in body for line in _row(row, widths, ends))]
 
 
 def _natural(cell: Content) -> int:
@@ -44,20 +44,21 @@ def _fitted(wanted: list[int], room: int) -> list[int]:
     return widths
 
 
-def _row(cells: Sequence[Content], widths: Sequence[int]) -> list[Content]:
+def _row(cells: Sequence[Content], widths: Sequence[int], ends: Container[int]) -> list[Content]:
     columns = [cell.wrap(width) if cell.plain else [] for cell, width in zip(cells, widths, strict=True)]
     lines = []
     for at in range(max(1, *map(len, columns))):
         parts = [
-            _padded(column[at] if at < len(column) else Content(""), w)
-            for column, w in zip(columns, widths, strict=True)
+            _padded(column[at] if at < len(column) else Content(""), w, is_end=number in ends)
+            for number, (column, w) in enumerate(zip(columns, widths, strict=True))
         ]
         lines.append(Content.styled(_GAP, _MUTED).join(parts))
     return lines
 
 
-def _padded(line: Content, width: int) -> Content:
-    return line.pad_right(max(0, width - line.cell_length)) if line.cell_length < width else line
+def _padded(line: Content, width: int, *, is_end: bool) -> Content:
+    room = max(0, width - line.cell_length)
+    return line.pad_left(room) if is_end else line.pad_right(room)
 
 
 def _as_list(rows: Sequence[Sequence[Content]], width: int) -> list[Content]:

@@ -181,9 +181,7 @@ class Exchange:
 
 def no_room(most: int) -> Refusal:
     """One inference too many."""
-    return Refusal(
-        code="rate_limited", message=f"{most} inferences are under way here: send this request again later"
-    )
+    return Refusal(code="rate_limited", message=f"{most} inferences are under way here: send this request again later")
 
 
 async def _iterated(envelopes: AsyncIterator[ProviderEnvelope[Wire]]) -> AsyncGenerator[ProviderEnvelope[Wire]]:

@@ -10,7 +10,6 @@ that is no JSON object with a text `id`. There is no event replay.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
@@ -22,6 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sayso.control.protocol.envelope import write_envelope
 from sayso.control.provider.bindings.exchange import CREATE, Exchange, Said
+from sayso.control.provider.bindings.service_address import PATH, is_literal_loopback
 from sayso.control.provider.contract import ProviderService
 from sayso.core.frames import SseEvent
 from sayso.core.ids import Ids
@@ -31,20 +31,11 @@ from sayso.net.edge import LOOPBACK_HOSTS, Edge, read_body
 from sayso.net.eventstream import EventStream
 from sayso.net.listen import LOOPBACK, Address, serving
 
-__all__ = ("BODY_CAP", "PATH", "PORT", "is_literal_loopback", "provider_app", "serving_provider")
+__all__ = ("BODY_CAP", "PORT", "provider_app", "serving_provider")
 
-PATH = "/oap/v0.1/provider"
 PORT = 8080
 BODY_CAP = 16 * 1024 * 1024
 _JSON = "application/json"
-
-
-def is_literal_loopback(host: str) -> bool:
-    """Whether a host is written as a loopback address; a name, `localhost` too, is whatever a resolver says."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @asynccontextmanager

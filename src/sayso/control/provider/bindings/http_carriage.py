@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
 import anyio
-import httpcore2
 import httpx2
 
 from sayso.control.protocol.envelope import ProviderEnvelope, write_envelope
@@ -21,6 +20,7 @@ from sayso.control.provider.bindings.answers import read_answer
 from sayso.control.provider.bindings.service_address import ServiceAddress
 from sayso.core.frames import SseDecoder
 from sayso.core.refusal import PeerUnreachable, Refused
+from sayso.net.trust import trusted_certificates
 
 __all__ = ("HttpCarriage",)
 
@@ -34,12 +34,17 @@ _FAILURES = (httpx2.TransportError, httpx2.DecodingError, anyio.BrokenResourceEr
 
 
 class HttpCarriage:
-    """Implements `provider.remote.Carriage`. `tls` is for a special certificate store, and has to verify."""
+    """Implements `provider.remote.Carriage`. `tls` is for a special certificate store, and has to verify; `budget` is
+    the seconds in which an answer that is no stream has to be whole.
+    """
 
-    def __init__(self, address: ServiceAddress, *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, address: ServiceAddress, *, tls: ssl.SSLContext | None = None, budget: float = _SILENCE_SECONDS
+    ) -> None:
         self.peer = address.origin
         self._url = address.url
         self._tls = tls
+        self._budget = budget
         self._http: httpx2.AsyncClient | None = None
 
     async def aclose(self) -> None:
@@ -49,12 +54,12 @@ class HttpCarriage:
             await http.aclose()
 
     async def ask(self, request: ProviderEnvelope[Any]) -> ProviderEnvelope[Wire]:
-        response = await self._post(request)
-        try:
-            with self._failing():
+        with self._failing(), anyio.fail_after(self._budget):
+            response = await self._post(request)
+            try:
                 data = await _read_whole(response, self.peer)
-        finally:
-            await _close(response)
+            finally:
+                await _close(response)
         self._verify(response, _JSON)
         return read_answer(data, self.peer)
 
@@ -107,8 +112,7 @@ class HttpCarriage:
         # Made at first use: loading the certificate store takes longer than most things that never ask.
         if self._http is None:
             timeout = httpx2.Timeout(_SILENCE_SECONDS, connect=_CONNECT_SECONDS)
-            # The system's certificate store, or the one the operator named in SSL_CERT_FILE.
-            tls = self._tls or httpcore2.default_ssl_context()
+            tls = self._tls or trusted_certificates()
             self._http = httpx2.AsyncClient(follow_redirects=False, trust_env=False, timeout=timeout, verify=tls)
         return self._http
 

@@ -10,16 +10,28 @@ meant something.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping
 from typing import Literal, cast, get_args
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from sayso.control.provider.bindings.http import PATH, is_literal_loopback
 from sayso.core.refusal import Refused
 
-__all__ = ("SECURITY_VARIABLE", "URL_VARIABLE", "Security", "ServiceAddress", "read_service", "service_address")
+__all__ = (
+    "PATH",
+    "SECURITY_VARIABLE",
+    "URL_VARIABLE",
+    "Security",
+    "ServiceAddress",
+    "is_literal_loopback",
+    "read_service",
+    "service_address",
+)
+
+PATH = "/oap/v0.1/provider"
+"""Where a provider service takes its one kind of request."""
 
 URL_VARIABLE = "SAYSO_PROVIDER_SERVICE_URL"
 SECURITY_VARIABLE = "SAYSO_PROVIDER_SERVICE_SECURITY"
@@ -37,6 +49,14 @@ class ServiceAddress(msgspec.Struct, frozen=True, kw_only=True):
         """What people call the service."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc}"
+
+
+def is_literal_loopback(host: str) -> bool:
+    """Whether a host is written as a loopback address; a name, `localhost` too, is whatever a resolver says."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def read_service(environ: Mapping[str, str]) -> ServiceAddress | None:

@@ -24,6 +24,7 @@ from sayso.control.protocol.payloads.inference import (
     ProviderErrorCode,
 )
 from sayso.control.protocol.payloads.scalars import UNSET, Wire
+from sayso.control.provider.contract import SUMMARISES
 from sayso.control.provider.planner.conversation import read_setting
 from sayso.control.provider.planner.descriptor import (
     DESCRIPTION,
@@ -131,6 +132,8 @@ def _objection(payload: InferenceCreateRequest) -> tuple[ProviderErrorCode, str]
     if any(name.lower() in _CREDENTIAL_HEADERS or value.startswith("Bearer ") for name, value in headers.items()):
         return "invalid_request", "credential_in_headers: a credential never travels in `headers`"
     allowed = payload.allow_degraded_features or ()
+    if any(message.metadata is not UNSET and SUMMARISES in message.metadata for message in payload.messages):
+        return "unsupported_feature", "the offline planner cannot summarise a conversation"
     if payload.output_schema is not UNSET and "output_schema" not in allowed:
         return "unsupported_feature", "the offline planner answers in plain sentences, not to a schema"
     return None

@@ -19,8 +19,9 @@ from sayso.control.provider.wires.faults import Failure, failure_in, failure_of_
 from sayso.control.provider.wires.offering import Limits, Offering, origin_of
 from sayso.control.provider.wires.retry import read_retry_after
 from sayso.core.refusal import Misuse
+from sayso.net.trust import trusted_certificates
 
-__all__ = ("Answering", "Client", "Failed")
+__all__ = ("Answering", "Client", "Failed", "verify_sendable")
 
 _EVENTS = "text/event-stream"
 _FAILURES = (httpx2.TransportError, httpx2.DecodingError, anyio.BrokenResourceError, OSError)
@@ -34,6 +35,13 @@ class Failed(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.code)
         self.failure = failure
+
+
+def verify_sendable(secret: str) -> str:
+    """The credential, which a store may have held as anything. Raises `Failed` `credential_rejected`."""
+    if not (secret.isascii() and secret.isprintable()) or secret != secret.strip():
+        raise Failed(Failure("credential_rejected", "the credential holds characters that no header can"))
+    return secret
 
 
 class Answering:
@@ -139,7 +147,9 @@ class Client:
     def _client(self) -> httpx2.AsyncClient:
         # Made at first use: loading the certificate store takes longer than describing an offering.
         if self._http is None:
-            self._http = httpx2.AsyncClient(follow_redirects=False, trust_env=False, timeout=self._timeout)
+            self._http = httpx2.AsyncClient(
+                follow_redirects=False, trust_env=False, timeout=self._timeout, verify=trusted_certificates()
+            )
             self._http.headers.clear()
         return self._http
 

@@ -15,9 +15,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self
 
-import anyio
 import structlog
 
 from sayso.control.protocol.envelope import ProviderEnvelope
@@ -29,8 +28,9 @@ from sayso.control.protocol.payloads.inference import (
 )
 from sayso.control.protocol.payloads.scalars import Wire
 from sayso.control.provider.parts import PartEvent
+from sayso.control.provider.stopping import Stoppable, Stopped
 from sayso.control.provider.wires.asking import object_to, object_to_headers, read_ask
-from sayso.control.provider.wires.connection import Answering, Client, Failed
+from sayso.control.provider.wires.connection import Answering, Client, Failed, verify_sendable
 from sayso.control.provider.wires.faults import Failure, refused_as
 from sayso.control.provider.wires.offering import Offering, verify_offering
 from sayso.control.provider.wires.pen import StreamPen
@@ -47,7 +47,6 @@ from sayso.core.refusal import Corrupt, PeerUnreachable, Refused
 
 __all__ = ("WireProvider",)
 
-T = TypeVar("T")
 Refusing = tuple[ProviderErrorCode, str]
 
 _AGENT = "sayso"
@@ -55,41 +54,14 @@ _UNTAKEN = (401, 403)
 _log = structlog.get_logger(__name__)
 
 
-class _Stopped(Exception):
-    """The inference was cancelled."""
-
-
-@dataclass(slots=True, eq=False)
-class _Live:
-    """One inference under way: whether it is to stop, what it waits in just now, the secret it last used."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Live(Stoppable):
+    """One inference under way, and the secret it last used."""
 
     inference_id: str
     body: bytes
     headers: list[tuple[str, str]]
-    is_stopped: bool = False
-    scope: anyio.CancelScope | None = None
     secret: str | None = field(default=None, repr=False)
-
-    def stop(self) -> None:
-        """Cuts short whatever is waited for."""
-        self.is_stopped = True
-        if self.scope is not None:
-            self.scope.cancel()
-
-    async def wait(self, work: Awaitable[T]) -> T:
-        """Waits for `work` unless the inference is stopped first; raises `_Stopped`."""
-        done: list[T] = []
-        with anyio.CancelScope() as self.scope:
-            if self.is_stopped:
-                self.scope.cancel()
-            done.append(await work)
-        self.scope = None
-        if not self.is_stopped:
-            return done[0]
-        for late in done:
-            if isinstance(late, Answering):
-                await late.close()
-        raise _Stopped
 
 
 class WireProvider:
@@ -155,14 +127,14 @@ class WireProvider:
                 for event in self._reduce(decoder, reducer, chunk):
                     yield pen.write(event)
                     if live.is_stopped:
-                        raise _Stopped
+                        raise Stopped
             concluded = reducer.conclude()
             for event in concluded.events:
                 yield pen.write(event)
             self._live.pop(pen.inference_id, None)
             answering.is_whole = True
             yield pen.complete(concluded.stop_reason, reducer.usage)
-        except _Stopped:
+        except Stopped:
             await self._release(pen.inference_id, answering)
             yield pen.complete("aborted", reducer.usage)
         except (Failed, Refused) as error:
@@ -196,7 +168,7 @@ class WireProvider:
         except Failed as failed:
             return failed.failure.code, failed.failure.message
         body = strictjson.encode(self._kind.body(ask, self._offering))
-        return _Live(inference_id, body, self._headers(payload), secret=secret)
+        return _Live(inference_id=inference_id, body=body, headers=self._headers(payload), secret=secret)
 
     async def _ask_credential(self) -> str | None:
         """Raises `Failed`: `credential_missing`, `credential_rejected`, and whatever the credential's keeper says."""
@@ -205,13 +177,7 @@ class WireProvider:
         secret = await self._kept(self._offering.credential())
         if not secret:
             raise Failed(Failure("credential_missing", f"there is no credential for {self.id}"))
-        return self._sendable(secret)
-
-    @staticmethod
-    def _sendable(secret: str) -> str:
-        if not (secret.isascii() and secret.isprintable()) or secret != secret.strip():
-            raise Failed(Failure("credential_rejected", "the credential holds characters that no header can"))
-        return secret
+        return verify_sendable(secret)
 
     async def _kept(self, asked: Awaitable[str | None]) -> str | None:
         """What the credential's keeper answers; its failures as the inference's, raised as `Failed`."""
@@ -236,7 +202,7 @@ class WireProvider:
             if unable.failure.code != "provider_unavailable":
                 raise
             return None
-        return self._sendable(secret) if secret and secret != live.secret else None
+        return verify_sendable(secret) if secret and secret != live.secret else None
 
     def _headers(self, payload: InferenceCreateRequest) -> list[tuple[str, str]]:
         """All but the credential's; of two of one name the later counts."""
@@ -247,7 +213,7 @@ class WireProvider:
         return list(named.items())
 
     async def _answer(self, live: _Live) -> Answering:
-        """The first attempt that streams. Raises `Failed` with the last failure, `_Stopped`. A token that is not taken
+        """The first attempt that streams. Raises `Failed` with the last failure, `Stopped`. A token that is not taken
         is renewed once, and the request sent again, beside the attempts that are counted.
         """
         waited, attempt, is_renewed = 0.0, 1, False

@@ -13,11 +13,12 @@ import anyio
 import httpx2
 
 from sayso.control.provider.catalog.listing import ListedModel, Page, first_query, read_page
-from sayso.control.provider.wires.connection import Failed
+from sayso.control.provider.wires.connection import Failed, verify_sendable
 from sayso.control.provider.wires.faults import failure_of_status
 from sayso.control.provider.wires.messages.codec import HEADERS as MESSAGES_HEADERS
 from sayso.control.provider.wires.offering import origin_of
 from sayso.core.refusal import PeerUnreachable, Refused
+from sayso.net.trust import trusted_certificates
 
 __all__ = ("fetch_models",)
 
@@ -41,14 +42,19 @@ async def fetch_models(
     headers = [*_HEADERS, *(MESSAGES_HEADERS if wire == "anthropic-messages" else ())]
     if credential is not None:
         headers.append(credential)
+    secret = credential[1].removeprefix("Bearer ") if credential is not None else None
     found: dict[str, ListedModel] = {}
     try:
+        if secret is not None:
+            verify_sendable(secret)
         with anyio.fail_after(seconds):
-            async with httpx2.AsyncClient(follow_redirects=False, trust_env=False, timeout=seconds) as http:
+            async with httpx2.AsyncClient(
+                follow_redirects=False, trust_env=False, timeout=seconds, verify=trusted_certificates()
+            ) as http:
                 http.headers.clear()
                 await _collect(http, models_url, headers, first_query(wire), found)
     except Failed as failed:
-        failure, secret = failed.failure, credential[1].removeprefix("Bearer ") if credential is not None else None
+        failure = failed.failure
         raise Refused.because(failure.code, failure.words(secret), reason=failure.reason) from None
     except TimeoutError:
         raise PeerUnreachable(peer, f"no whole list within {seconds:g} s") from None

@@ -6,6 +6,7 @@ turn. One thing is done in between: a file that exists is read before it is repl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from sayso.control.protocol.payloads.content import Message
@@ -14,6 +15,7 @@ from sayso.control.provider.planner.steps import Call, Step, done, refused
 from sayso.control.provider.planner.views import number_in, text_in
 from sayso.control.provider.planner.workspace.wishes import EXAMPLES, TOOLS, Verb, Wish
 from sayso.control.provider.planner.workspace.words import understand
+from sayso.core.excerpt import both_ends
 
 __all__ = ("tell_forms", "work")
 
@@ -127,14 +129,7 @@ def _told_change(wish: Wish, result: object) -> str:
 
 def _fenced(text: str) -> str:
     """A text as it stands, bounded, between fences that it cannot close."""
-    over = len(text) - _SHOWN
-    if over > 0:
-        text = f"{text[: _SHOWN // 2]}\n[{over} characters are left out here]\n{text[-_SHOWN // 2 :]}"
-    longest = max((len(run) for run in _runs(text)), default=0)
+    text = both_ends(text, _SHOWN)
+    longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text.rstrip()}\n{fence}"
-
-
-def _runs(text: str) -> list[str]:
-    """Its runs of back quotes."""
-    return [run for run in "".join(each if each == "`" else " " for each in text).split() if run]
