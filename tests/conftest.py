@@ -25,6 +25,9 @@ TRIED = str(CHILDREN / f"break={os.environ[BREAK_VARIABLE]}") if os.environ.get(
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(CHILDREN), TRIED, os.environ.get("PYTHONPATH"))))
 runpy.run_path(str(CHILDREN / "sitecustomize.py"), init_globals={"__file__": str(CHILDREN / "sitecustomize.py")})
 
+# Nobody's keyring is asked, and no stand-in of a test is anybody's: a backend counts as soon as its class is there.
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
+
 # Deadlines are wall-clock limits, and a shared machine has moods.
 hypothesis.settings.register_profile("sayso", deadline=None)
 hypothesis.settings.load_profile("sayso")

@@ -5,13 +5,13 @@
   const from = document.body.dataset.live;
   if (!from || !window.EventSource || !window.htmx) return;
   let source = null;
-  let begun = false;
   let over = false;
 
-  // A part is fetched again when something it shows has changed, unless somebody is typing in it.
+  // A part is fetched again when something it shows has changed (without a name: every part), unless somebody is typing
+  // in it.
   function refresh(name) {
     for (const part of document.querySelectorAll("[data-live-on]")) {
-      if (!part.dataset.liveOn.split(" ").includes(name)) continue;
+      if (name && !part.dataset.liveOn.split(" ").includes(name)) continue;
       const inside = part.contains(document.activeElement);
       if (inside && document.activeElement.matches("input, textarea, select")) continue;
       const held = inside ? document.activeElement.getAttribute("href") : null;
@@ -34,11 +34,8 @@
     for (const name of ["gate", "receipts"]) {
       source.addEventListener(name, function () { refresh(name); });
     }
-    // A stream ends every few minutes and is opened again: what changed in between was told to nobody.
-    source.addEventListener("following", function () {
-      if (begun) refresh("gate");
-      begun = true;
-    });
+    // What changed before the stream stood was told to nobody: after the page was written, or after the stream before.
+    source.addEventListener("following", function () { refresh(null); });
     source.addEventListener("end", function () {
       over = true;
       follow();
