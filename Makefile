@@ -20,8 +20,8 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)  ## the main job, end to end, against the sample world on loopback
 	@$(BIN)/sayso world demo
 
-test: $(READY)  ## the whole suite
-	@$(BIN)/python -m pytest $(PYTEST)
+test: $(READY)  ## the whole suite, in as many processes as there are cores, four at most
+	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(PYTEST)
 
 check: $(READY)  ## style, types, floors of the house
 	@$(BIN)/ruff check .

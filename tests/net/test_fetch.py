@@ -222,11 +222,11 @@ async def test_the_bound_counts_unpacked_bytes() -> None:
 @pytest.mark.parametrize(
     ("coding", "body"),
     [
-        ("gzip", gzip.compress(b"{}")[:-1]),
-        ("gzip", gzip.compress(b"{}") + b"x"),
+        ("gzip", gzip.compress(b"{}", mtime=0)[:-1]),
+        ("gzip", gzip.compress(b"{}", mtime=0) + b"x"),
         ("gzip", b"{}"),
         ("br", b"{}"),
-        ("gzip, gzip", gzip.compress(gzip.compress(b"{}"))),
+        ("gzip, gzip", gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0)),
     ],
 )
 async def test_a_body_that_does_not_unpack_is_no_answer(coding: str, body: bytes) -> None:

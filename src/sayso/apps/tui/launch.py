@@ -58,6 +58,8 @@ def launch(asked: Launch | None = None, *, opener: str = _OPENER) -> int:
     log = ""
     try:
         terminal.begin()
+        # A key is seen with the next frame; at Textual's usual 60 a second that alone can take 17 ms.
+        os.environ.setdefault("TEXTUAL_FPS", "120")
         home = _home(asked)
         log = os.path.join(home, "log", "tui.log")
         code: int
