@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from sayso.control.adapters.choosing import ToolChoice
 from sayso.control.loop.contract import ToolDone
-from sayso.control.loop.controls import ToolChoice
 from sayso.control.loop.conversations import CallEnded, CallRequested, Compacted, Said
 from sayso.control.loop.questions import ASK_USER
 from sayso.control.loop.run import (

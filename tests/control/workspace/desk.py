@@ -93,7 +93,7 @@ async def open_desk(
     tmp_path: Path,
     *,
     mode: PermissionMode = "bypass",
-    root: str = "home/work/project",
+    root: str = "home/code/project",
     hidden: str = "home/.sayso",
     programs: Sequence[Path] = SYSTEM_PROGRAMS,
     search_seconds: int = 20,

@@ -27,9 +27,9 @@ from tests.control.workspace.desk import KEY, Desk, needs_bubblewrap, open_desk,
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("OAP-156", "OAP-157")]
 
-IN_HOME = {"root": "home/work/project", "hidden": "home/.sayso"}
+IN_HOME = {"root": "home/code/project", "hidden": "home/.sayso"}
 IN_WORKSPACE = {"root": "work", "hidden": "work/deep/er/own"}
-ABOVE_IS_SYSTEM = {"root": "home/work/project", "hidden": "own"}
+ABOVE_IS_SYSTEM = {"root": "home/code/project", "hidden": "own"}
 
 
 @pytest.fixture(params=[IN_HOME, IN_WORKSPACE, ABOVE_IS_SYSTEM], ids=["in the home", "in the workspace", "elsewhere"])

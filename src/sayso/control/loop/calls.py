@@ -14,8 +14,8 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from sayso.control.adapters.choosing import may_call
 from sayso.control.loop.contract import ToolAsks, ToolCall, ToolDone
-from sayso.control.loop.controls import may_call
 from sayso.control.loop.conversations import CallEnded, CallRequested
 from sayso.control.loop.questions import ASK_USER, BUILT_IN, DECLINED, read_asking, result_of
 from sayso.control.loop.run import (

@@ -10,43 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-import msgspec
-
-from sayso.control.adapters.gates import RUN_CONTROLS
-from sayso.control.protocol.payloads.scalars import UNSET, JsonObject, Maybe, Text
+from sayso.control.adapters.choosing import ANY_TOOL, ToolChoice, read_choice, unsatisfiable, verify_model
+from sayso.control.protocol.payloads.scalars import UNSET, JsonObject
 from sayso.control.protocol.payloads.session import MessageSubmitRequest
 from sayso.control.validator.compiling import compile_schema, references
 from sayso.core import strictjson
 from sayso.core.refusal import Refused
 
-__all__ = (
-    "ANY_TOOL",
-    "NO_CONTROLS",
-    "Controls",
-    "ToolChoice",
-    "demanded",
-    "may_call",
-    "no_controls",
-    "read_controls",
-    "read_result",
-    "unsatisfiable",
-    "verify_model",
-)
-
-_MODES = ("auto", "none", "required", "named")
-
-
-class ToolChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Which tools a run may call: the filter first, then the mode over what it leaves."""
-
-    allowed: Maybe[tuple[Text, ...]] = UNSET
-    disallowed: Maybe[tuple[Text, ...]] = UNSET
-    mode: str = "auto"
-    name: Maybe[Text] = UNSET
-
-
-ANY_TOOL = ToolChoice()
-"""No choice was made."""
+__all__ = ("NO_CONTROLS", "Controls", "demanded", "read_controls", "read_result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,32 +44,9 @@ def read_controls(payload: MessageSubmitRequest, models: Collection[str], tools:
     return Controls(
         model_id=model_id,
         instructions=None if payload.instructions is UNSET else payload.instructions,
-        choice=ANY_TOOL if payload.tool_choice is UNSET else _read_choice(payload.tool_choice, tools),
+        choice=ANY_TOOL if payload.tool_choice is UNSET else read_choice(payload.tool_choice, tools),
         schema=schema,
     )
-
-
-def no_controls(payload: MessageSubmitRequest) -> None:
-    """What the target of a steer was admitted with holds until its end (OAP-056). Raises `Refused`."""
-    elected = sorted((key, member) for member, key in RUN_CONTROLS.items() if getattr(payload, member) is not UNSET)
-    for key, member in elected:
-        raise unsatisfiable(key, member, "a steer carries no run controls")
-
-
-def verify_model(model_id: str, models: Collection[str]) -> None:
-    """Raises `Refused` `model_not_found` for a model the session's catalog does not list."""
-    if model_id not in models:
-        details = {"model_id": model_id}
-        raise Refused.because("model_not_found", "the session's catalog lists no such model", details=details)
-
-
-def may_call(choice: ToolChoice, name: str) -> bool:
-    """Whether the choice lets this tool be called."""
-    if choice.mode == "none" or (choice.mode == "named" and name != choice.name):
-        return False
-    if choice.allowed is not UNSET:
-        return name in choice.allowed
-    return choice.disallowed is UNSET or name not in choice.disallowed
 
 
 def demanded(choice: ToolChoice, called: Collection[str]) -> object | None:
@@ -119,12 +67,6 @@ def read_result(text: str, schema: Mapping[str, object]) -> JsonObject | None:
     return value if isinstance(value, dict) and compile_schema(schema)(value) is None else None
 
 
-def unsatisfiable(feature: str, field: str, why: str, **details: object) -> Refused:
-    """The refusal of a value, naming the member that holds it."""
-    more: Mapping[str, object] = {"feature": feature, "reason": "unsatisfiable", "field": field, **details}
-    return Refused.because("unsupported_feature", why, details=dict(more))
-
-
 def _is_usable(schema: Mapping[str, object]) -> bool:
     """Whether it is a schema that refers to nothing outside itself and can describe an object."""
     if schema.get("type", "object") not in ("object", ["object"]):
@@ -136,23 +78,3 @@ def _is_usable(schema: Mapping[str, object]) -> bool:
     except Refused:
         return False
     return True
-
-
-def _read_choice(value: object, tools: Collection[str]) -> ToolChoice:
-    key = "run.tool_selection"
-    try:
-        choice = msgspec.convert(value, ToolChoice, strict=True)
-    except msgspec.ValidationError as error:
-        raise unsatisfiable(key, "tool_choice", f"no tool choice: {error}") from None
-    if choice.allowed is not UNSET and choice.disallowed is not UNSET:
-        raise unsatisfiable(key, "tool_choice.allowed", "a choice allows or disallows, never both")
-    for name in choice.allowed or ():
-        if name not in tools:
-            raise unsatisfiable(key, "tool_choice.allowed", "the session lists no such tool", tool=name)
-    if choice.mode not in _MODES:
-        raise unsatisfiable(key, "tool_choice.mode", "this mode is not disclosed")
-    if (choice.mode == "named") != (choice.name is not UNSET):
-        raise unsatisfiable(key, "tool_choice.name", "the mode `named`, and no other, has a name")
-    if choice.mode in ("required", "named") and not any(may_call(choice, name) for name in tools):
-        raise unsatisfiable(key, "tool_choice.mode", "the choice leaves no tool to call")
-    return choice

@@ -30,9 +30,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from sayso.control.adapters.choosing import may_call
 from sayso.control.loop.calls import answered, next_call, replied, returned, returned_late, worded
 from sayso.control.loop.compacting import Reported, history_tokens, is_due, text_tokens, threshold
-from sayso.control.loop.controls import demanded, may_call, read_result
+from sayso.control.loop.controls import demanded, read_result
 from sayso.control.loop.conversations import Said
 from sayso.control.loop.endings import finish, release, stop, wind
 from sayso.control.loop.history import calls_in, repair

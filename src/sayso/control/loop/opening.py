@@ -13,8 +13,8 @@ from pathlib import Path
 
 import anyio
 
+from sayso.control.adapters.choosing import unsatisfiable
 from sayso.control.loop.contract import PermissionMode, SourceTerms
-from sayso.control.loop.controls import unsatisfiable
 from sayso.control.loop.conversations import KeptConversation
 from sayso.control.loop.history import repair
 from sayso.control.loop.offering import MAX_PROVIDED_TOOLS, MAX_SOURCES, TOOL_NAME, TRANSPORTS

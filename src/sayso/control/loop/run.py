@@ -11,9 +11,9 @@ from typing import Literal
 
 import msgspec
 
+from sayso.control.adapters.choosing import ANY_TOOL, ToolChoice
 from sayso.control.loop.compacting import Cut, Reported
 from sayso.control.loop.contract import ToolAnswer, ToolCall, ToolOutcome, ToolSpec
-from sayso.control.loop.controls import ANY_TOOL, ToolChoice
 from sayso.control.loop.conversations import Step
 from sayso.control.loop.telling import AGENT, PERSON, Owned, Teller
 from sayso.control.protocol.closing import Telling

@@ -11,11 +11,12 @@ from typing import Any
 
 import msgspec
 
+from sayso.control.adapters.choosing import no_controls, verify_model
 from sayso.control.adapters.gates import verify_compact, verify_feature, verify_pin, verify_submit
 from sayso.control.adapters.stream import RunStream
 from sayso.control.loop.answers import call_answer, judge_word, verify_permission, verify_reply
 from sayso.control.loop.contract import ToolAnswer
-from sayso.control.loop.controls import no_controls, read_controls, verify_model
+from sayso.control.loop.controls import read_controls
 from sayso.control.loop.conversations import ModelSwitched
 from sayso.control.loop.driver import Means, RunDriver
 from sayso.control.loop.line.places import Standing

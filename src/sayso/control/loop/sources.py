@@ -15,8 +15,8 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
+from sayso.control.adapters.choosing import unsatisfiable
 from sayso.control.loop.contract import OpensSource, SourceTerms, ToolSource, ToolSpec
-from sayso.control.loop.controls import unsatisfiable
 from sayso.control.loop.questions import ASK_USER, BUILT_IN
 from sayso.control.loop.run import OfferedTool
 from sayso.control.loop.telling import AGENT

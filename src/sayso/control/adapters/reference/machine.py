@@ -25,6 +25,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from sayso.control.adapters.choosing import ToolChoice, verify_model
 from sayso.control.adapters.reference.answering import (
     answer_questions,
     decline_questions,
@@ -34,7 +35,7 @@ from sayso.control.adapters.reference.answering import (
     resolve_call,
     resolve_late,
 )
-from sayso.control.adapters.reference.controls import Controls, ToolChoice, read_controls, verify_model
+from sayso.control.adapters.reference.controls import Controls, read_controls
 from sayso.control.adapters.reference.offering import ATTACHABLE, MAX_QUEUED_RUNS
 from sayso.control.adapters.reference.scene import Scene
 from sayso.control.adapters.reference.script import SCRIPTS, Beat, compaction_beats, script_of, text_of_last

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sayso.control.adapters.reference.controls import unsatisfiable
+from sayso.control.adapters.choosing import unsatisfiable
 from sayso.control.adapters.reference.offering import (
     AGENT,
     MAX_PROVIDED_TOOLS,

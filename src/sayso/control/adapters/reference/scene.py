@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sayso.control.adapters.reference.controls import may_call
+from sayso.control.adapters.choosing import may_call
 from sayso.control.adapters.reference.offering import AGENT, FIXED_RESULT, SOURCE, WINDOW
 from sayso.control.adapters.reference.script import STREAMED, Beat, text_of_last
 from sayso.control.adapters.reference.talk import Call, Gate, MemoryRun, MemorySession, Phase, tokens_of
