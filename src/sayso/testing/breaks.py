@@ -50,7 +50,9 @@ BREAK_VARIABLE = "SAYSO_TEST_BREAK"
 _FOLDER = "tests/breaks"
 _FAILED = 3
 _BOUND = 180.0
-_QUIET = ("-q", "--tb=no", "-p", "no:cacheprovider")
+# Side by side is this module's business; and with that plugin another imports much when a session ends, where a test
+# has just failed on purpose.
+_QUIET = ("-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist")
 _LAST_LINES = 5
 
 
