@@ -119,10 +119,10 @@ def test_words_of_earlier_versions_are_nowhere():
     modes = schema_document()["$defs"]["Policies"]["properties"]["closed_mandate"]["enum"]
     assert sorted(modes) == ["always", "never"]
     word = re.compile(r"wallet|budget|human_signature|approved_by|if_no_show_fee", re.IGNORECASE)
-    found = {path.name: [line for line in text(path).splitlines() if word.search(line)] for path in TEXTS}
+    found = {path: [line for line in text(path).splitlines() if word.search(line)] for path in TEXTS}
     # The commands' document lists the kinds of receipt of all three protocols.
-    told = {name: [line for line in lines if not line.startswith("| `task.")] for name, lines in found.items()}
-    assert {name: lines for name, lines in told.items() if lines} == {}
+    told = {path: [line for line in lines if not line.startswith("| `task.")] for path, lines in found.items()}
+    assert {path: lines for path, lines in told.items() if lines} == {}
 
 
 @pytest.mark.req("SCH-015", "SCH-402")
