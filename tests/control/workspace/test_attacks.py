@@ -184,7 +184,7 @@ async def test_nothing_of_the_person_is_read_or_planted(project: Desk) -> None:
         assert "ssh secret" not in (await project.shell(command))[1].replace(command, "")
     await project.shell("echo evil >> ~/.bashrc; echo evil > ~/.bash_profile; mkdir -p ~/.config/autostart; ls -la ~")
     assert (home / ".bashrc").read_text() == "# mine\n"
-    assert sorted(os.listdir(home)) == [".bashrc", ".sayso", ".ssh", "work"]
+    assert sorted(os.listdir(home)) == [".bashrc", ".sayso", ".ssh", "code"]
     _, output = await project.shell("ls -A ~; ls -A /home /root /run /tmp /var 2>&1; echo x > /etc/x || echo refused")
     assert "evil" not in output
     assert output.endswith("refused\n")

@@ -106,7 +106,7 @@ async def test_the_sandbox_of_this_machine_is_found() -> None:
 @pytest.mark.req("OAP-156")
 async def test_a_sandbox_is_not_looked_for_on_path(tmp_path: Path) -> None:
     """PATH may lead into a workspace, where an agent can write a program of that name."""
-    planted = tmp_path / "home" / "work" / "project" / "bin"
+    planted = tmp_path / "home" / "code" / "project" / "bin"
     planted.mkdir(parents=True)
     (planted / "bwrap").write_text("#!/bin/sh\nexit 42\n")
     (planted / "bwrap").chmod(0o755)
