@@ -6,13 +6,13 @@ A value that cannot be honoured is `unsupported_feature` with its key, `unsatisf
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
 
+from sayso.control.adapters.bringing import ATTACH, PROVIDE, verify_provided_tools, verify_sources
 from sayso.control.adapters.choosing import unsatisfiable
 from sayso.control.loop.contract import PermissionMode, SourceTerms
 from sayso.control.loop.conversations import KeptConversation
@@ -28,8 +28,6 @@ from sayso.core.refusal import Refused
 
 __all__ = ("going_on", "taken_up", "verify_attachments", "verify_ceiling", "verify_provided", "workspace_of")
 
-_ATTACH = "action.tool_sources.attach"
-_PROVIDE = "action.tools.provide"
 _OPEN = "session.open"
 _WORKSPACE = "metadata.sayso.workspace"
 _PERMISSION = "metadata.sayso.permission"
@@ -38,37 +36,16 @@ _PERMISSION = "metadata.sayso.permission"
 def verify_attachments(attached: Sequence[ToolSourceAttachment], known: Collection[str]) -> None:
     """Raises `Refused` `unsupported_feature`."""
     if len(attached) > MAX_SOURCES:
-        raise unsatisfiable(_ATTACH, "tool_sources", f"at most {MAX_SOURCES} sources can be attached")
-    seen = set(known)
-    for source in attached:
-        if source.kind not in TRANSPORTS:
-            raise unsatisfiable(_ATTACH, "tool_sources", "this kind cannot be attached", source=source.id)
-        if source.id in seen:
-            raise unsatisfiable(_ATTACH, "tool_sources", "two sources have this id", source=source.id)
-        seen.add(source.id)
-        variables = [entry.partition("=")[0] for entry in source.environment or ()]
-        if len(set(variables)) != len(variables):
-            raise unsatisfiable(_ATTACH, "tool_sources", "a variable is named twice", source=source.id)
+        raise unsatisfiable(ATTACH, "tool_sources", f"at most {MAX_SOURCES} sources can be attached")
+    verify_sources(attached, known, TRANSPORTS)
 
 
 def verify_provided(provided: Sequence[ToolDefinition], toolbox: Toolbox, participant: str) -> None:
     """Raises `Refused` `unsupported_feature`."""
     if len(provided) > MAX_PROVIDED_TOOLS:
-        raise unsatisfiable(_PROVIDE, "tools", f"at most {MAX_PROVIDED_TOOLS} tools can be provided")
-    seen, sources = set(toolbox.offers), {source.id for source in toolbox.published}
-    for tool in provided:
-        if tool.execution_owner != participant:
-            raise unsatisfiable(_PROVIDE, "tools", "the opener alone provides tools", tool=tool.name)
-        if not re.fullmatch(TOOL_NAME, tool.name):
-            raise unsatisfiable(_PROVIDE, "tools", "this name does not have the disclosed form", tool=tool.name)
-        if tool.name in seen:
-            raise unsatisfiable(_PROVIDE, "tools", "two tools have this name", tool=tool.name)
-        # Tools are listed here, and a listing names a source for each, exactly as the tool was provided.
-        if tool.source is UNSET:
-            raise unsatisfiable(_PROVIDE, "tools", "a provided tool names a declared source", tool=tool.name)
-        if tool.source not in sources:
-            raise unsatisfiable(_PROVIDE, "tools", "nothing declares this source", tool=tool.name, source=tool.source)
-        seen.add(tool.name)
+        raise unsatisfiable(PROVIDE, "tools", f"at most {MAX_PROVIDED_TOOLS} tools can be provided")
+    sources = {source.id for source in toolbox.published}
+    verify_provided_tools(provided, known=toolbox.offers, sources=sources, participant=participant, pattern=TOOL_NAME)
 
 
 def going_on(elected: SessionTerms, kept: KeptConversation) -> SessionTerms:

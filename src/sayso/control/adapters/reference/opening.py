@@ -6,10 +6,10 @@ of its keys, `unsatisfiable` and the entry at fault. Nothing is rounded: a level
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sayso.control.adapters.bringing import ATTACH, PROVIDE, verify_provided_tools, verify_sources
 from sayso.control.adapters.choosing import unsatisfiable
 from sayso.control.adapters.reference.offering import (
     AGENT,
@@ -27,9 +27,6 @@ from sayso.control.protocol.payloads.scalars import UNSET
 from sayso.control.protocol.payloads.session import SessionOpenRequest, ToolSourceAttachment
 
 __all__ = ("created", "reopened")
-
-_ATTACH = "action.tool_sources.attach"
-_PROVIDE = "action.tools.provide"
 
 
 def created(payload: SessionOpenRequest, session_id: str, participant: str) -> MemorySession:
@@ -75,39 +72,23 @@ def _with_settings(session: MemorySession, payload: SessionOpenRequest) -> Memor
 
 
 def _verify_sources(attached: Sequence[ToolSourceAttachment], known: Sequence[str]) -> None:
-    seen = set(known)
-    if len(attached) + len(seen - {SOURCE}) > MAX_SOURCES:
-        raise unsatisfiable(_ATTACH, "tool_sources", f"at most {MAX_SOURCES} sources can be attached")
-    for source in attached:
-        if source.kind not in TRANSPORTS:
-            raise unsatisfiable(_ATTACH, "tool_sources", "this kind cannot be attached", source=source.id)
-        if source.id in seen:
-            raise unsatisfiable(_ATTACH, "tool_sources", "two sources have this id", source=source.id)
-        seen.add(source.id)
-        variables = [entry.partition("=")[0] for entry in source.environment or ()]
-        if len(set(variables)) != len(variables):
-            raise unsatisfiable(_ATTACH, "tool_sources", "a variable is named twice", source=source.id)
+    if len(attached) + len(set(known) - {SOURCE}) > MAX_SOURCES:
+        raise unsatisfiable(ATTACH, "tool_sources", f"at most {MAX_SOURCES} sources can be attached")
+    verify_sources(attached, known, TRANSPORTS)
 
 
 def _verify_tools(
     provided: Sequence[ToolDefinition], known: Sequence[ToolDefinition], sources: Sequence[str], participant: str
 ) -> None:
     if len(provided) + sum(tool.execution_owner != AGENT for tool in known) > MAX_PROVIDED_TOOLS:
-        raise unsatisfiable(_PROVIDE, "tools", f"at most {MAX_PROVIDED_TOOLS} tools can be provided")
-    seen = {tool.name for tool in known}
-    for tool in provided:
-        if tool.execution_owner != participant:
-            raise unsatisfiable(_PROVIDE, "tools", "the opener alone provides tools", tool=tool.name)
-        if not re.fullmatch(TOOL_NAME, tool.name):
-            raise unsatisfiable(_PROVIDE, "tools", "this name does not have the disclosed form", tool=tool.name)
-        if tool.name in seen:
-            raise unsatisfiable(_PROVIDE, "tools", "two tools have this name", tool=tool.name)
-        # Tools are listed here, and a listing names a source for each, exactly as the tool was provided.
-        if tool.source is UNSET:
-            raise unsatisfiable(_PROVIDE, "tools", "a provided tool names a declared source", tool=tool.name)
-        if tool.source not in sources:
-            raise unsatisfiable(_PROVIDE, "tools", "nothing declares this source", tool=tool.name, source=tool.source)
-        seen.add(tool.name)
+        raise unsatisfiable(PROVIDE, "tools", f"at most {MAX_PROVIDED_TOOLS} tools can be provided")
+    verify_provided_tools(
+        provided,
+        known=[tool.name for tool in known],
+        sources=sources,
+        participant=participant,
+        pattern=TOOL_NAME,
+    )
 
 
 def _published(source: ToolSourceAttachment) -> ToolSourceDescriptor:
