@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Unpack
 import anyio
 import anyio.to_thread
 
-from sayso.apps.home import Home
+from sayso.apps.home import SESSIONS_FILE, Home
 from sayso.apps.keys import has_keys
 from sayso.apps.models import OFFLINE_NOTICE, WORLD_NOTICE, Models, open_models
 from sayso.apps.person_zone import person_zone
@@ -51,7 +51,6 @@ __all__ = ("LOOP", "Agent", "AgentWishes", "open_agent", "open_loop")
 
 LOOP = "sayso"
 """The name under which the hub lists our own loop."""
-HISTORY = "sessions.jsonl"
 CONVERSATIONS = "sessions"
 NO_OPERATORS: Mapping[str, Operator] = MappingProxyType({})
 
@@ -156,7 +155,7 @@ async def open_agent(
     """Opens an agent and its hub; both end with the block. Refused: `config_invalid`, `file_not_private`."""
     ids = SystemIds()
     if history is None and wishes.keeps:
-        with closing(HistoryFile(home.path / HISTORY, issuer=ids.new("hub"))) as kept:
+        with closing(HistoryFile(home.path / SESSIONS_FILE, issuer=ids.new("hub"))) as kept:
             async with open_agent(home, wishes, house=house, history=kept) as agent:
                 yield agent
         return

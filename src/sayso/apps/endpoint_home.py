@@ -6,14 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 
+from sayso.apps.home import SESSIONS_FILE, open_home
 from sayso.apps.offering import LOOP, Served, Wanted, open_offer
 from sayso.control.hub.history import History
 from sayso.control.hub.history_file import HistoryFile
 from sayso.control.provider.contract import ProviderService
 
 __all__ = ("ServedEndpoint", "open_endpoint")
-
-HISTORY = "sessions.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,14 +34,13 @@ async def open_endpoint(wanted: Wanted, *, with_providers: bool = False) -> Asyn
         providers = await _open_providers(stack, wanted) if with_providers else None
         history = None
         if wanted.backend == LOOP:
-            kept = HistoryFile(wanted.home / HISTORY, issuer=offer.ids.new("hub"))
+            kept = HistoryFile(wanted.home / SESSIONS_FILE, issuer=offer.ids.new("hub"))
             history = stack.enter_context(closing(kept))
         yield ServedEndpoint(offer=offer, providers=providers, history=history)
 
 
 async def _open_providers(stack: AsyncExitStack, wanted: Wanted) -> ProviderService:
-    from sayso.apps.home import open_home  # noqa: PLC0415 - models are slow to import, and most backends need none
-    from sayso.apps.models import open_models  # noqa: PLC0415
+    from sayso.apps.models import open_models  # noqa: PLC0415 - slow to import, and most backends need none
 
     home = open_home(wanted.home, is_world=wanted.is_world)
     return (await stack.enter_async_context(open_models(home))).service

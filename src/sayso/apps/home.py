@@ -16,9 +16,11 @@ from sayso.core.clock import CLOCK_FILE_VARIABLE, Clock, FileClock, SystemClock
 from sayso.core.refusal import Refused
 from sayso.world.places import clock_file, world_folder
 
-__all__ = ("Home", "open_home")
+__all__ = ("SESSIONS_FILE", "Home", "open_home")
 
 DATABASE_FILE = "sayso.db"
+SESSIONS_FILE = "sessions.jsonl"
+"""Which sessions the hubs of a home have had."""
 _POSTGRES = ("postgresql://", "postgres://")
 
 

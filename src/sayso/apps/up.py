@@ -21,6 +21,7 @@ from sayso.apps.agent_home import AgentWishes, open_agent
 from sayso.apps.console.app import console_app
 from sayso.apps.doors import ByHost, open_doors
 from sayso.apps.gateway_home import GatewayHouse, open_gateway
+from sayso.apps.home import SESSIONS_FILE
 from sayso.apps.host_home import OpenDesk
 from sayso.apps.house import House
 from sayso.apps.keys import status_key
@@ -40,7 +41,6 @@ __all__ = ("PORT_BASE", "Addresses", "serving_doors", "serving_house")
 
 PORT_BASE = 6270
 METRICS = "/metrics"
-_HISTORY = "sessions.jsonl"
 _SIGNED_EVERY = timedelta(seconds=10)
 
 
@@ -78,7 +78,7 @@ async def serving_house(
         doors, served = await stack.enter_async_context(_doors(opened, ports.doors, host))
         console = _with_metrics(console_app(opened.desk, hosts=LOOPBACK_HOSTS), opened.metrics)
         shown = await stack.enter_async_context(serving(console, LOOPBACK, ports.console))
-        history = HistoryFile(house.home.path / _HISTORY, issuer=house.ids.new("hub"))
+        history = HistoryFile(house.home.path / SESSIONS_FILE, issuer=house.ids.new("hub"))
         stack.callback(history.close)
         wishes = AgentWishes(is_confined=True, is_offline=house.home.is_world, stays=not house.home.is_world)
         agent = await stack.enter_async_context(open_agent(house.home, wishes, house=house, history=history))

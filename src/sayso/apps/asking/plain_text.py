@@ -6,9 +6,18 @@ import unicodedata
 
 from sayso.scheduling.terms.quoted import BLANK
 
-__all__ = ("plain", "plain_lines")
+__all__ = ("is_text", "plain", "plain_lines")
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def is_text(words: str) -> bool:
+    """Whether arguments of a command were text; bytes that are none arrive as half characters."""
+    try:
+        words.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def plain(text: str) -> str:

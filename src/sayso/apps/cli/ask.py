@@ -10,7 +10,7 @@ import click
 
 from sayso.apps.agent_home import AgentWishes, open_agent
 from sayso.apps.asking.conversation import Ending, Outcome
-from sayso.apps.asking.plain_text import plain
+from sayso.apps.asking.plain_text import is_text, plain
 from sayso.apps.asking.session import converse
 from sayso.apps.asking.telling import TerminalTelling
 from sayso.apps.cli.failures import print_failure
@@ -49,7 +49,7 @@ def ask(
       sayso ask Cancel my haircut
     """
     words = " ".join(text).strip()
-    if not words or not _is_text(words):
+    if not words or not is_text(words):
         raise click.UsageError('Say what you want: sayso ask "Book a haircut tomorrow after 3"')
     log_to_stderr()
     out = sys.stderr if as_json else sys.stdout
@@ -87,12 +87,3 @@ def _print_ending(ending: Ending, receipts: int, *, as_json: bool) -> None:
         "receipts": receipts,
     }
     sys.stdout.buffer.write(strictjson.encode(done) + b"\n")
-
-
-def _is_text(words: str) -> bool:
-    """Whether the arguments were text; bytes that are none arrive as half characters."""
-    try:
-        words.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -108,12 +108,14 @@ async def _follow(home: Path, wishes: AgentWishes, resumed: str | None, words: s
 
 def _words(prompt: tuple[str, ...]) -> str:
     """The prompt; a `-` in it stands for what comes through standard input."""
+    from sayso.apps.asking.plain_text import is_text
+
     said = " ".join(word for word in prompt if word != "-").strip()
     is_piped = "-" in prompt or not (prompt or sys.stdin is None or sys.stdin.isatty())
     words = "\n\n".join(part for part in (said, _piped() if is_piped else "") if part)
     if not words:
         raise click.UsageError("Say what is to be done: sayso run 'Summarize this folder'")
-    if not _is_text(words):
+    if not is_text(words):
         raise click.UsageError("The prompt is no text: its bytes are not UTF-8")
     return words
 
@@ -124,14 +126,6 @@ def _piped() -> str:
     if len(data) > _LONGEST_PROMPT:
         raise click.UsageError(f"A prompt has at most {_LONGEST_PROMPT // 1024} KiB; name files in it instead")
     return data.decode(errors="surrogateescape").strip()
-
-
-def _is_text(words: str) -> bool:
-    try:
-        words.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _tells(*, as_json: bool) -> Tells:

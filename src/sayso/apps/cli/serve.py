@@ -12,6 +12,7 @@ import click
 from sayso.apps.cli.main import DONE
 from sayso.apps.cli.options import home_option, world_option
 from sayso.apps.cli.serve_running import own_output, pipes, read_address, serve_to_end, told, verify_pipes
+from sayso.apps.home import SESSIONS_FILE
 
 if TYPE_CHECKING:
     import anyio
@@ -23,7 +24,6 @@ __all__ = ("serve",)
 
 _ADDRESS = "127.0.0.1:6270"
 _PROVIDER_ADDRESS = "127.0.0.1:8080"
-_HISTORY = "sessions.jsonl"
 _ROLES = ("agent", "agent,provider", "provider")
 
 
@@ -59,7 +59,7 @@ _ROLES = ("agent", "agent,provider", "provider")
     "--session-history",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help=f"Where the hub keeps which sessions it has run; {_HISTORY} in the home unless given.",
+    help=f"Where the hub keeps which sessions it has run; {SESSIONS_FILE} in the home unless given.",
 )
 def serve(
     role: str | None,
@@ -102,7 +102,9 @@ def serve(
              "--session-history": session_history}  # fmt: skip
     _verify_options(named, role, {option for option, value in given.items() if value})
     if named is None:
-        return _serve_hub(replace(wanted, is_confined=not stdio), addr, session_history or home / _HISTORY, stdio=stdio)
+        return _serve_hub(
+            replace(wanted, is_confined=not stdio), addr, session_history or home / SESSIONS_FILE, stdio=stdio
+        )
     if named == "provider":
         return _serve_provider(home, http, world=world, stdio=stdio, specimens=specimens)
     from sayso.apps.cli.serve_endpoint import serve_agent, serve_both
