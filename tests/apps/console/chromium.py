@@ -7,6 +7,7 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from playwright.async_api import Page, async_playwright
@@ -15,8 +16,11 @@ from sayso.apps.console.app import console_app
 from sayso.apps.console.desk import Desk
 from sayso.net.edge import LOOPBACK_HOSTS
 from sayso.net.listen import serving
+from sayso.testing.breaks import BREAK_VARIABLE, read_text
 from tests.apps.console.desks import PASSWORD, PASSWORDS
 
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = "src/sayso/apps/console/static/console.js"
 CHROMIUM = shutil.which("chromium")
 PHONE = {"width": 360, "height": 740}
 
@@ -58,6 +62,9 @@ async def window(desk: Desk, *, signed_in: bool = True, **context: object) -> As
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         try:
             page = await (await browser.new_context(**context)).new_page()
+            if os.environ.get(BREAK_VARIABLE):
+                # What breaks a rule in memory does not reach the file the console serves.
+                await page.route("**/static/console.js", lambda route: route.fulfill(body=read_text(ROOT, SCRIPT)))
             found = Window(page, address.url)
             page.on("pageerror", lambda error: found.complaints.append(str(error)))
             page.on("console", lambda said: found.complaints.append(said.text) if said.type == "error" else None)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import anyio
 import pytest
+from playwright.async_api import Route
 from starlette.applications import Starlette
 from starlette.responses import HTMLResponse
-from starlette.routing import Route
+from starlette.routing import Route as Address
 
 from sayso.governance.machine import ProposalState
 from sayso.net.listen import serving
@@ -75,6 +77,40 @@ async def test_what_is_asked_meanwhile_appears_by_itself(folder: Path) -> None:
 
 
 @pytest.mark.req("GTW-060")
+async def test_a_person_at_a_link_stays_at_it(folder: Path) -> None:
+    """What did not change is not put in again; what did leaves the focus where it went meanwhile."""
+    async with open_desk(folder) as desk:
+        await add(desk)
+        asked = await propose(desk, text="milk")
+        async with window(desk, signed_in=False) as seen:
+            go_on = anyio.Event()
+
+            async def slowly(route: Route) -> None:
+                await go_on.wait()
+                await route.continue_()
+
+            await seen.page.route("**/?part=numbers", slowly)
+            async with seen.page.expect_request("**/?part=numbers"):
+                await seen.sign_in()
+            await seen.page.evaluate(MARK)
+            link = seen.page.get_by_role("link", name="Take a note")
+            await link.focus()
+            async with seen.page.expect_response("**/?part=numbers"):
+                go_on.set()
+            await seen.page.evaluate(TWO_FRAMES)
+            assert await seen.page.evaluate("document.querySelector('.tiles').marked") is True
+            await propose(desk, text="fresh bread")
+            await seen.page.get_by_text("fresh bread").wait_for()
+            assert await seen.page.evaluate("document.querySelector('.tiles').marked") is None
+            assert await seen.page.evaluate("document.activeElement.getAttribute('href')") == f"/gate/{asked.id}"
+            assert seen.complaints == []
+
+
+MARK = "() => { document.querySelector('.tiles').marked = true; }"
+TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+@pytest.mark.req("GTW-060")
 async def test_scripts_keep_a_person_where_they_are(folder: Path) -> None:
     """Older receipts are added below, the verdict and what is found appear in place; the address stays."""
     async with open_desk(folder) as desk:
@@ -108,7 +144,7 @@ async def test_a_page_of_another_program_on_this_machine_gets_nothing_done(folde
             body = f"""<form method="post" action="{seen.url}/agents" id="f">
                 <input name="name" value="mole"><input name="scope" value="mcp">
                 <input name="passphrase" value="{PASSPHRASE}"></form><button form="f">Win a prize</button>"""
-            page = Starlette(routes=[Route("/", lambda _request: HTMLResponse(body))])
+            page = Starlette(routes=[Address("/", lambda _request: HTMLResponse(body))])
             async with serving(page, grace=0.1) as evil:
                 await seen.page.goto(evil.url)
                 async with seen.page.expect_response(f"{seen.url}/agents") as answered:
