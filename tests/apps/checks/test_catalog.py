@@ -77,7 +77,7 @@ def test_every_kind_of_address_in_the_catalog_is_looked_for() -> None:
     urls = catalogued_urls(read_catalog())
     assert {
         "https://api.openai.com",
-        "https://api.moonshot.ai",
+        "https://api.kimi.ai/coding",
         "https://open.bigmodel.cn/api/anthropic",
         "https://auth.openai.com/oauth/token",
         "https://github.com/login/device/code",

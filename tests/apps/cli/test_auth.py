@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import anyio
 import anyio.abc
@@ -18,6 +20,7 @@ from tests.control.provider.credentials.oauth_server import CLIENT, HOST, OAuthS
 from tests.journeys.house import environment, sayso
 from tests.journeys.terminal import at_terminal
 
+ROOT = Path(__file__).parents[3]
 SECRET = "sk-typed-secret"
 
 
@@ -93,7 +96,7 @@ def test_calling_it_wrongly_exits_2(tmp_path: Path, words: tuple[str, ...]) -> N
 
 @pytest.mark.req("OAP-150", "OAP-213")
 def test_a_store_others_can_read_is_not_used(tmp_path: Path) -> None:
-    """It could not start; the file stays as it was."""
+    """It could not start; the file stays as it was, and nobody signs in for nothing."""
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     (home / "auth.json").write_text('{"v": 1, "providers": {}}')
@@ -101,6 +104,10 @@ def test_a_store_others_can_read_is_not_used(tmp_path: Path) -> None:
     found = sayso("auth", "providers", "--home", str(home))
     assert (found.code, found.out) == (3, "")
     assert "chmod 600" in found.err
+    begun = sayso("auth", "login", "--provider", "kimi", "--home", str(home))
+    assert (begun.code, begun.out, "chmod 600" in begun.err) == (3, "", True)
+    asked = sayso("run", "hello", "--home", str(home), "--workspace", str(tmp_path))
+    assert (asked.code, asked.out, "chmod 600" in asked.err) == (3, "", True)
 
 
 @pytest.mark.req("OAP-152", "OAP-151")
@@ -185,6 +192,43 @@ async def test_signing_in_on_another_device_and_being_denied(tmp_path: Path) -> 
     assert "The sign-in was denied" in said
     assert "SECRET" not in said
     assert not (home / "auth.json").exists()
+
+
+@pytest.mark.req("OAP-150", "OAP-151", "OAP-213")
+def test_a_keyring_that_is_locked_may_still_hold_what_was_to_be_forgotten(tmp_path: Path) -> None:
+    """Whoever signs out is told, and the exit code says that it is not done."""
+    paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    locked = {"PYTHON_KEYRING_BACKEND": "tests.control.provider.credentials.keyrings.Failing", "PYTHONPATH": paths}
+    out = sayso("auth", "logout", "--provider", "kimi", "--home", str(tmp_path / "home"), **locked)
+    assert (out.code, "RuntimeError" in out.err, "may still be there" in out.err) == (1, True, True)
+    assert "RuntimeError" in sayso("auth", "providers", "--home", str(tmp_path / "home"), **locked).err
+
+
+@pytest.mark.anyio
+@pytest.mark.req("OAP-151")
+async def test_over_ssh_the_way_back_is_told(tmp_path: Path) -> None:
+    """The browser is on another machine, and the port it has to come back to is on this one."""
+    home = tmp_path / "home"
+    offer(home, authorization_endpoint=f"https://{HOST}/authorize")
+    words = ["auth", "login", "--provider", "toy", "--home", str(home)]
+    env = environment(SSH_CONNECTION="192.0.2.1 50000 192.0.2.2 22")
+    async with await anyio.open_process([sys.executable, "-m", "sayso", *words], env=env) as child:
+        text = await heard(child, " HERE\n")
+        child.send_signal(2)
+        assert await child.wait() == 1
+    port = parse_qs(urlsplit(text.split("\n")[1]).query)["redirect_uri"][0].split(":")[2].split("/")[0]
+    assert f"ssh -L {port}:localhost:{port} HERE" in text
+
+
+@pytest.mark.req("OAP-151", "OAP-213")
+def test_ctrl_c_at_the_prompt_keeps_nothing(tmp_path: Path) -> None:
+    """Exit 1, and nothing of what was typed."""
+    with at_terminal(["auth", "login", "--provider", "kimi", "--home", str(tmp_path / "home")]) as (screen, child):
+        screen.wait_for("(not shown): ")
+        screen.press_ctrl_c()
+        assert "Stopped." in screen.rest()
+        assert child.wait() == 1
+    assert not (tmp_path / "home" / "auth.json").exists()
 
 
 @pytest.mark.anyio

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.house import sayso
+from tests.journeys.house import environment, sayso
 
 PRESETS = ["zai-cn-responses-control", "zai-cn-responses-glm-5.3-flash", "zai-cn-anthropic", "zai-cn-chat"]
 
@@ -51,7 +53,7 @@ def test_one_provider_is_told_in_full_and_one_that_is_not_there_exits_2(tmp_path
     """With what is near."""
     kimi = sayso("providers", "kimi", "--home", str(tmp_path))
     assert kimi.code == 0
-    assert "https://api.moonshot.ai (openai-chat-completions, global)" in kimi.out
+    assert "https://api.kimi.ai/coding (openai-chat-completions, global)" in kimi.out
     assert "KIMI_API_KEY" in kimi.out
     assert sayso("providers", "kimi", "--home", str(tmp_path), "--format", "json").json["default_region"] == "china"
     missing = sayso("providers", "kimy", "--home", str(tmp_path))
@@ -75,7 +77,9 @@ def test_a_name_of_ones_own_moves_no_cursor(tmp_path: Path) -> None:
     """What a file holds is text and never a control sequence."""
     entry = '{"providers": {"local": {"base_url": "http://localhost:1", "display_name": "\\u001b[2Jx"}}}'
     (tmp_path / "providers.json").write_text(entry)
-    assert "\x1b" not in sayso("providers", "--home", str(tmp_path)).out
+    found = sayso("providers", "--home", str(tmp_path))
+    assert (found.code, "characters that do not show" in found.err) == (3, True)
+    assert "\x1b" not in found.out + found.err
 
 
 @contextmanager
@@ -100,7 +104,7 @@ def test_models_are_listed_as_they_were_last_told(tmp_path: Path) -> None:
     assert "--refresh" in before.err
     with model_server("messages", "--model", "alpha", "--model", "be") as environ:
         asked = sayso("providers", "models", "--provider", "anthropic", "--refresh", *home, **environ)
-    assert (asked.code, asked.err) == (0, "")
+    assert (asked.code, asked.err) == (0, "models.dev told nothing new; what it said before still counts.\n")
     again = sayso("providers", "models", "--format", "json", *home, **environ)
     found = [model for model in again.json["models"] if model["provider"] == "anthropic"]
     assert [(model["model_ref"], model.get("is_default")) for model in found] == [
@@ -109,7 +113,28 @@ def test_models_are_listed_as_they_were_last_told(tmp_path: Path) -> None:
     assert "anthropic/be     Be     200k     64k     vendor  chosen where none is named" in asked.out
     gone = sayso("providers", "models", "--provider", "anthropic", "--refresh", *home, **environ)
     assert (gone.code, "anthropic/be" in gone.out) == (1, True)
-    assert gone.err.startswith("anthropic: Anthropic could not be reached")
+    assert "anthropic: Anthropic could not be reached" in gone.err
+
+
+@pytest.mark.req("OAP-213")
+def test_ctrl_c_while_a_vendor_is_asked_is_no_failure_of_ours(tmp_path: Path) -> None:
+    """Exit 1 with one word, and no list behind it."""
+    (tmp_path / "settings.toml").write_text('resolve = {"models.dev" = "127.0.0.1:9"}\n')
+    words = ("providers", "models", "--provider", "ollama", "--refresh", "--home", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        environ = environment(OLLAMA_BASE_URL=f"http://127.0.0.1:{silent.getsockname()[1]}")
+        command = [sys.executable, "-m", "sayso", *words]
+        with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            try:
+                silent.settimeout(60)
+                with silent.accept()[0]:
+                    child.send_signal(signal.SIGINT)
+                    out, err = child.communicate(timeout=60)
+            finally:
+                child.kill()
+    assert (child.returncode, out) == (1, b"")
+    assert err.endswith(b"Stopped.\n")
+    assert b"failed inside" not in err
 
 
 @pytest.mark.req("OAP-213")

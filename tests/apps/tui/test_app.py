@@ -329,7 +329,7 @@ async def test_a_model_is_picked_by_a_few_letters(tmp_path: Path) -> None:
     app = screen(tmp_path)
     async with running(app) as pilot:
         await enter(pilot, "/model")
-        await until(pilot, lambda: len(app.screen_stack) == 2 and app.screen.query("#picker-filter"))
+        await until(pilot, lambda: len(app.screen_stack) == 2 and app.screen.query("#picker"))
         await pilot.press(*"larg")
         await pilot.press("enter")
         await until(pilot, lambda: "Model: memory-large" in told(app))

@@ -35,8 +35,8 @@ def test_the_files_are_the_persons_alone(tmp_path: Path) -> None:
 def test_a_draft_is_kept_and_forgotten(tmp_path: Path) -> None:
     """Sent or emptied, it is gone."""
     typed = _typed(tmp_path)
-    typed.keep_draft("half a th")
-    assert TypedText(tmp_path / "tui").draft() == "half a th"
+    typed.keep_draft("half a th" * 10_000)
+    assert TypedText(tmp_path / "tui").draft() == "half a th" * 10_000
     typed.keep_draft("")
     assert TypedText(tmp_path / "tui").draft() == ""
 
@@ -45,6 +45,13 @@ def test_only_the_latest_are_kept_and_a_repeat_once(tmp_path: Path) -> None:
     """The file does not grow for ever."""
     typed = _typed(tmp_path, *(f"text {number}" for number in range(KEPT + 5)), "last", "last")
     assert (len(typed.sent), typed.sent[0], typed.sent[-2:]) == (KEPT, "text 6", (f"text {KEPT + 4}", "last"))
+
+
+def test_long_texts_leave_room_for_fewer(tmp_path: Path) -> None:
+    """The file is written anew with each Enter; one that is too long is sent and not kept."""
+    long = [str(number) * 60_000 for number in range(10)]
+    typed = _typed(tmp_path, *long, "x" * 70_000, "last")
+    assert typed.sent == (*long[-8:], "last")
 
 
 def test_a_damaged_file_is_as_good_as_none(tmp_path: Path) -> None:

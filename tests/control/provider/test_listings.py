@@ -20,7 +20,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from sayso.control.provider.catalog.limits import ListedFacts
 from sayso.control.provider.catalog.listing import read_page
+from sayso.control.provider.catalog.models_dev import read_models_dev
 from sayso.control.provider.catalog.rows import Catalog, Endpoint, KnownModel, OAuthOrigin, Row, WireName
 from sayso.control.provider.credentials.resolving import Credentials
 from sayso.control.provider.credentials.store import CredentialStore
@@ -249,6 +251,42 @@ async def test_models_dev_fills_in_and_never_replaces(tmp_path: Path) -> None:
         assert (listed and listed.context_window, dev and dev.context_window) == (100, 1)
 
 
+@pytest.mark.req("OAP-145")
+def test_a_list_may_say_what_a_model_is_in_members_of_members() -> None:
+    """As GitHub Copilot's does: limits, kind, the paths it is served on, and what the account may not use."""
+    limits = {"max_context_window_tokens": 128_000, "max_output_tokens": 16_384}
+    chat = {"type": "chat", "limits": limits, "supports": {"tool_calls": True}}
+    page = {"data": [
+        {"id": "both", "name": "Both", "capabilities": chat,
+         "supported_endpoints": ["/responses", "/chat/completions"]},
+        {"id": "new", "capabilities": chat, "supported_endpoints": ["ws:/responses", "/responses", 7]},
+        {"id": "far", "capabilities": chat, "supported_endpoints": ["/v1/messages"], "policy": {"state": "enabled"}},
+        {"id": "live", "supported_endpoints": ["/realtime"]},
+        {"id": "off", "capabilities": chat, "policy": {"state": "disabled"}},
+        {"id": "vector", "capabilities": {"type": "embeddings"}, "supported_endpoints": "/responses"},
+    ]}  # fmt: skip
+    found = {model.id: model.facts for model in read_page(json.dumps(page).encode()).models}
+    said = {"context_window": 128_000, "max_tokens": 16_384, "has_tools": True}
+    assert found == {
+        "both": ListedFacts(name="Both", wire="openai-chat-completions", **said),  # type: ignore[arg-type]
+        "new": ListedFacts(wire="openai-responses", **said),  # type: ignore[arg-type]
+        "far": ListedFacts(wire="anthropic-messages", **said),  # type: ignore[arg-type]
+        "live": ListedFacts(is_chat=False),
+        "vector": ListedFacts(is_chat=False),
+    }
+
+
+@pytest.mark.req("OAP-145")
+@pytest.mark.parametrize("id_", ["a\u202eb", "a\x1b[31m", "a\nb", " a", "", "m" * 201, "m" * 1_000_000, 7, None])
+def test_a_name_that_no_terminal_should_see_is_no_model(id_: object) -> None:
+    """Neither in a vendor's list nor at models.dev; its neighbour is."""
+    page = read_page(json.dumps({"data": [{"id": id_}, {"id": "good"}]}).encode())
+    assert [model.id for model in page.models] == ["good"]
+    document = {"toy": {"models": {str(id_): {}, "good": {}}}}
+    found = read_models_dev(json.dumps(document).encode(), ["toy"])["toy"]
+    assert list(found) == (["good"] if isinstance(id_, str) else [str(id_), "good"])
+
+
 @pytest.mark.anyio
 @pytest.mark.req("OAP-147")
 async def test_without_a_list_models_dev_names_models_to_choose_from(tmp_path: Path) -> None:
@@ -438,7 +476,8 @@ async def test_many_are_asked_side_by_side_and_one_that_fails_costs_no_other(tmp
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3)
     | st.dictionaries(st.sampled_from(["data", "models", "id", "name", "created", "created_at", "meta", "lifecycle",
-                                       "supported_parameters", "architecture", "nextPageToken", "last_id", "has_more"]),
+                                       "supported_parameters", "architecture", "nextPageToken", "last_id", "has_more",
+                                       "policy", "capabilities", "limits", "supported_endpoints"]),
                       inner, max_size=5),
     max_leaves=20,
 ).map(lambda value: json.dumps(value).encode()))  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -333,3 +333,17 @@ async def test_what_is_not_there_is_refused_and_events_are_read_once(tmp_path: P
         for each in started:
             await it.all(each)
         assert kinds(await it.all(await it.start("open"))) == ["success"]
+
+
+@pytest.mark.req("OAP-078", "OAP-150")
+@pytest.mark.parametrize("provider", ["browser", "device"])
+async def test_nobody_signs_in_for_what_could_not_be_kept(provider: str, tmp_path: Path, trace: Trace) -> None:
+    """It is told before an address is shown, and no server is asked."""
+    async with case(tmp_path, trace) as it:
+        (tmp_path / "auth.json").write_text("{}")
+        (tmp_path / "auth.json").chmod(0o644)
+        async with aclosing(it.events(await it.start(provider))) as events:  # type: ignore[type-var]
+            end = await anext(events)
+        assert isinstance(end, AuthLoginCompleted)
+        assert (end.status, it.server.asked) == ("failed", [])
+        assert "chmod 600" in str(end.error)

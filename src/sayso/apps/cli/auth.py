@@ -55,7 +55,7 @@ def list_providers(form: str, home: Path) -> int:
     else:
         click.echo(table([(row.id, row.name, ", ".join(row.auth), _said(state)) for row, state in found]), nl=False)
     if store.trouble is not None:
-        click.echo(f"The system's keyring could not be asked ({store.trouble}); what it holds is not seen.", err=True)
+        click.echo(f"{_keyring_trouble(store)} is not seen.", err=True)
     return DONE
 
 
@@ -74,6 +74,7 @@ def login(id_: str, way: str | None, resolve: tuple[str, ...], home: Path) -> in
     place, known, store = _open(home)
     row = _find(known, id_)
     chosen = _way(row, way)
+    store.verify()
     if chosen == "key":
         return _take_key(row, store)
     token = _sign_in(row, chosen, place, read_resolve(resolve))
@@ -81,7 +82,7 @@ def login(id_: str, way: str | None, resolve: tuple[str, ...], home: Path) -> in
         click.echo("Stopped. Nothing was kept.", err=True)
         return REFUSED
     keeper = store.put(row.id, token)
-    click.echo(f"Signed in to {row.name}. {_kept(keeper)}")
+    click.echo(f"Signed in to {_plain(row.name)}. {_kept(keeper)}")
     _tell_what_goes_first(row)
     return DONE
 
@@ -94,8 +95,12 @@ def logout(id_: str, home: Path) -> int:
     _, known, store = _open(home)
     row = _find(known, id_)
     was_there = store.remove(row.id)
-    click.echo(f"Forgotten: {row.name}." if was_there else f"Nothing was stored for {row.name}.")
+    name = _plain(row.name)
+    click.echo(f"Forgotten: {name}." if was_there else f"Nothing was stored for {name}.")
     _tell_what_goes_first(row)
+    if store.trouble is not None:
+        click.echo(f"{_keyring_trouble(store)} may still be there. Unlock it and sign out again.", err=True)
+        return REFUSED
     return DONE
 
 
@@ -134,16 +139,15 @@ def _way(row: Row, asked: str | None) -> str:
 
 
 def _take_key(row: Row, store: CredentialStore) -> int:
-    from sayso.apps.asking.plain_text import plain
     from sayso.apps.cli.passphrase import read_passphrase
     from sayso.control.provider.credentials.values import read_key
 
-    typed = read_passphrase(f"Key for {plain(row.name)} (not shown): ")
+    typed = read_passphrase(f"Key for {_plain(row.name)} (not shown): ")
     if typed is None:
         click.echo("A key is typed at a terminal, and there is none. Nothing was kept.", err=True)
         return NOT_STARTED
     keeper = store.put(row.id, read_key(typed, "What was typed"))
-    click.echo(f"Kept the key for {plain(row.name)}. {_kept(keeper)}")
+    click.echo(f"Kept the key for {_plain(row.name)}. {_kept(keeper)}")
     _tell_what_goes_first(row)
     return DONE
 
@@ -181,6 +185,12 @@ def _show_code(code: DeviceCode) -> None:
 
 def _show_address(url: str) -> None:
     click.echo(f"Open this address in a browser on this machine, within 10 minutes. Ctrl-C stops.\n{url}")
+    if _environ().get("SSH_CONNECTION"):
+        from urllib.parse import parse_qs, urlsplit
+
+        # The browser is on the machine one came from, and has to find its way back through the same door.
+        port = urlsplit(parse_qs(urlsplit(url).query)["redirect_uri"][0]).port
+        click.echo(f"Over ssh, first on the machine with the browser: ssh -L {port}:localhost:{port} HERE")
 
 
 def _tell_what_goes_first(row: Row) -> None:
@@ -189,6 +199,16 @@ def _tell_what_goes_first(row: Row) -> None:
     names = [name for name in row.credential_env if environ.get(name, "").strip()]
     if names and row.precedence[0] == "environment":
         click.echo(f"{names[0]} is set here and goes first.", err=True)
+
+
+def _plain(text: str) -> str:
+    from sayso.apps.asking.plain_text import plain
+
+    return plain(text)
+
+
+def _keyring_trouble(store: CredentialStore) -> str:
+    return f"The system's keyring could not be asked ({store.trouble}); what it holds"
 
 
 def _environ() -> Mapping[str, str]:

@@ -70,13 +70,14 @@ def _open(home: Path, provider: str | None) -> tuple[Listings, Sequence[Row], Ca
 
 def _refresh(listings: Listings, rows: Sequence[Row], fetcher: Callable[[], Fetcher], *, is_told: bool) -> bool:
     """Asks models.dev and the vendors now. One that was named has to answer; of all, each tells why it did not."""
-    from sayso.apps.cli.running import run_until_stopped
+    from sayso.apps.cli.running import Stopped, run_until_stopped
     from sayso.core.refusal import PeerRefused, PeerUnreachable, Refused
 
     async def work() -> bool:
         if any(row.models_dev is not None for row in rows):
             async with fetcher() as opened:
-                await listings.refresh_facts(opened)
+                if not await listings.refresh_facts(opened):
+                    click.echo("models.dev told nothing new; what it said before still counts.", err=True)
         failed = False
         for row in rows:
             try:
@@ -88,7 +89,10 @@ def _refresh(listings: Listings, rows: Sequence[Row], fetcher: Callable[[], Fetc
                     failed = True
         return failed
 
-    return run_until_stopped(work)
+    try:
+        return run_until_stopped(work)
+    except Stopped:
+        raise click.Abort from None
 
 
 def _is_expected(error: Exception) -> bool:

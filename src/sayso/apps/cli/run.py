@@ -83,8 +83,8 @@ def run(
     except Stopped:
         return REFUSED
     except Refused as refused:
-        say_failure(refused)
-        return NOT_STARTED if refused.refusal.code in _NOTHING_TO_START_WITH else REFUSED
+        code = say_failure(refused)
+        return NOT_STARTED if refused.refusal.code in _NOTHING_TO_START_WITH else code
     return DONE if verdict.value == "completed" else REFUSED
 
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import anyio
 import anyio.to_thread
-from textual import events
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
@@ -102,9 +101,8 @@ class SaysoApp(SittingApp):
         self._notes: list[str] = []
         self._answering: Answering | None = None
         self._resume = wanted.resume
-        self._early: list[events.Event] = []
         self._unsent: list[str] = []
-        self._is_ready = self._is_leaving = self._is_drawing = False
+        self._is_leaving = self._is_drawing = False
         self._seat_ends, self.begun = anyio.Event(), anyio.Event()
         self._interrupted_at = float("-inf")
         self._draft_timer: Any = None
@@ -132,11 +130,14 @@ class SaysoApp(SittingApp):
         self.query_one("#choices").display = False
         composer = self.query_one(Composer)
         composer.put(self._typed.draft())
-        composer.focus()
         self.set_interval(_LOG_SECONDS, self._trim)
-        for each in () if self.is_headless else (signal.SIGTERM, signal.SIGHUP):
+        for each in () if self.is_headless else (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(each, self.action_leave)
-        self.call_after_refresh(self._take_early)
+        # Keys that came meanwhile wait in line behind this. What opens the agent is read once they are on the screen.
+        self.screen.set_focus(composer)
+        self.call_after_refresh(self._begin_to_live)
+
+    def _begin_to_live(self) -> None:
         self.run_worker(self._live(), name="agent", group="agent")
 
     async def _dress(self) -> None:
@@ -172,21 +173,6 @@ class SaysoApp(SittingApp):
 
     def _now_ms(self) -> int:
         return int(self.clock.now().timestamp() * 1000)
-
-    async def on_event(self, event: events.Event) -> None:
-        """Keys that come before the composer can take them are kept for it."""
-        if not self._is_ready and isinstance(event, events.Key | events.Paste):
-            self._early.append(event)
-            return
-        await super().on_event(event)
-
-    async def _take_early(self) -> None:
-        self.query_one(Composer).focus()
-        self.screen.set_focus(self.query_one(Composer))
-        self._is_ready = True
-        early, self._early = self._early, []
-        for event in early:
-            await super().on_event(event)
 
     def changed(self) -> None:
         """Something that the screen shows is another by now: it is drawn with the next frame."""

@@ -7,12 +7,13 @@ around them are a paste, not that many presses of Enter.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import selectors
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
@@ -21,6 +22,9 @@ from textual.message import Message
 
 from sayso.apps.tui.terminal import Terminal
 
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
 __all__ = ("TypedChunks", "driver_over", "pasted")
 
 _ALTERNATE = "\x1b[?1049h"
@@ -28,35 +32,73 @@ _CHUNK = 4096
 _TICK_SECONDS = 0.05
 
 
+class _Drawing(io.RawIOBase):
+    """The terminal to draw on. What is drawn on one that is gone is lost, and holds nobody up."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def write(self, data: Buffer) -> int:
+        try:
+            return os.write(self._descriptor, data)
+        except OSError:
+            return len(bytes(data))
+
+
 class TakenTerminal(LinuxDriver):
     """Draws on `terminal`; `early` is what was typed before it starts."""
 
     terminal: ClassVar[Terminal]
-    early: ClassVar[str]
+    early: str
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         # The descriptor is closed by the launcher, after everything else has ended.
-        drawing = open(self.terminal.descriptor, "wb", buffering=65536, closefd=False)  # noqa: SIM115
+        drawing = io.BufferedWriter(_Drawing(self.terminal.descriptor), 65536)
         self._file = io.TextIOWrapper(drawing, "utf-8", "replace")
         self._ends, self._end = os.pipe()
+        self._is_standing = True
+        """Whether the first frame stands, on the alternate screen."""
 
     def _get_terminal_size(self) -> tuple[int, int]:
         return self.terminal.size()
 
     def write(self, data: str) -> None:
-        if data != _ALTERNATE:
+        if data == _ALTERNATE and self._is_standing:
+            self._is_standing = False
+        else:
             super().write(data)
+
+    def start_application_mode(self) -> None:
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        # Whoever has the terminal while we are suspended has it as it was before the first frame.
+        self.attrs_before = self.terminal.before
+
+    def _sigcont_application(self, *about: Any) -> None:
+        if self._key_thread is not None and self._key_thread.is_alive():
+            self.suspend_application_mode()  # stopped by SIGSTOP, so nothing was given back, and modes may be others
+        super()._sigcont_application(*about)
+        self._app.call_later(self._app.refresh, layout=True)
 
     def _run_input_thread(self) -> None:
         try:
             self.run_input_thread()
+        except OSError:
+            self._app.call_later(self._app.run_action, "leave")  # the terminal is gone
         except Exception as error:  # noqa: BLE001 - it ends the application, which tells of it
             self._app.call_later(self._app._handle_exception, error)
 
     def run_input_thread(self) -> None:
         chunks = TypedChunks(XTermParser(self._debug))
-        self._hear(chunks.read(self.early))
+        early, self.early = self.early, ""
+        self._hear(chunks.read(early))
         decode = getincrementaldecoder("utf-8")("replace").decode
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
@@ -64,11 +106,12 @@ class TakenTerminal(LinuxDriver):
             while not self.exit_event.is_set():
                 ready = {key.fd for key, _ in selector.select(_TICK_SECONDS)}
                 if self._ends in ready:
+                    os.read(self._ends, 1)  # another thread may follow, after a suspension
                     return
                 if self.fileno in ready:
                     data = os.read(self.fileno, _CHUNK)
                     if not data:
-                        return
+                        raise OSError(errno.EIO, "the terminal has ended")
                     self._hear(chunks.read(decode(data)))
                 self._hear(chunks.tick())
 

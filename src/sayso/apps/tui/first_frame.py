@@ -4,7 +4,9 @@ from __future__ import annotations
 
 __all__ = ("LEAVE", "QUERY", "first_frame")
 
-LEAVE = "\x1b[<u\x1b[?2004l\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1004l\x1b[?7h\x1b[0m\x1b[?1049l\x1b[?25h"
+_MODES = (2004, 2048, 1000, 1003, 1006, 1015, 1016, 1004)
+"""Pastes in brackets, sizes told, the mouse in all its ways, focus."""
+LEAVE = "\x1b[<u" + "".join(f"\x1b[?{mode}l" for mode in _MODES) + "\x1b[?7h\x1b[0m\x1b[?1049l\x1b[?25h"
 """What gives the terminal back, whatever was asked of it."""
 QUERY = "\x1b]11;?\x07\x1b[c"
 """Which colour is behind the text; the second question is one that every terminal answers, so nobody waits in vain."""

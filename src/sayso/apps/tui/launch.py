@@ -5,8 +5,10 @@ Nothing but the standard library's quick parts is imported before the first fram
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -56,6 +58,8 @@ def launch(asked: Launch | None = None, *, opener: str = _OPENER) -> int:
         return _NOT_STARTED
     terminal = Terminal()
     log = ""
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, _stop)  # until the screen stands, which leaves in order
     try:
         terminal.begin()
         # A key is seen with the next frame; at Textual's usual 60 a second that alone can take 17 ms.
@@ -72,20 +76,20 @@ def launch(asked: Launch | None = None, *, opener: str = _OPENER) -> int:
         code, said = _NOT_STARTED, _sentence(failure, terminal, log)
     finally:
         terminal.give_back()
-    if said:
-        (sys.stdout if code == _DONE else sys.stderr).write(f"{said}\n")
+    with contextlib.suppress(OSError):  # the terminal may be gone: then nobody reads it
+        stream = sys.stdout if code == _DONE else sys.stderr
+        stream.write(f"{said}\n" if said else "")
+        stream.flush()
     if code == _DONE:
-        _end_at_once()
+        # All that had to be closed is closed, and the terminal is given back: taking a whole interpreter apart by its
+        # book would keep the person's shell waiting ten times longer than everything before it.
+        os._exit(_DONE)
     return code
 
 
-def _end_at_once() -> None:
-    """All that had to be closed is closed, and the terminal is given back: taking a whole interpreter apart by its book
-    would keep the person's shell waiting ten times longer than everything before it.
-    """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(_DONE)
+def _stop(*about: object) -> None:
+    """A polite kill is as good as Ctrl-C: the terminal is given back."""
+    raise KeyboardInterrupt
 
 
 def _home(asked: Launch | None) -> str:

@@ -29,11 +29,8 @@ Screen { background: $background; }
 #status, #starting { height: 1; padding: 0 1; }
 #starting { color: $text-muted; }
 Picker { align: center middle; }
-#picker { width: 90%; max-width: 100; height: 80%; max-height: 24; border: round $primary; background: $surface; }
-#picker-title { height: auto; padding: 0 1; text-style: bold; }
-#picker-filter { border: none; height: 1; padding: 0 1; }
-#picker-filter:focus { border: none; }
-#picker-rows { height: 1fr; padding: 0 1; }
+#picker { width: 90%; max-width: 100; height: 80%; max-height: 24; padding: 0 1; border: round $primary; }
+#picker { background: $surface; border-title-style: bold; }
 Asked { align: center middle; }
 #asked { width: 80%; max-width: 76; height: auto; border: round $primary; background: $surface; padding: 0 1; }
 #asked Static { height: auto; }

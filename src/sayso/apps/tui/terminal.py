@@ -42,7 +42,8 @@ class Terminal:
         self.is_light: bool | None = None
         """What is known of the background."""
         self.log: int | None = None
-        self._before = termios.tcgetattr(_INPUT)
+        self.before = termios.tcgetattr(_INPUT)
+        """Its attributes as they were found."""
         self._saved: list[tuple[int, int]] = []
         self._asked = not (os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY"))
         """Over a network an answer may come late, in the middle of what is typed: then nothing is asked."""
@@ -131,7 +132,7 @@ class Terminal:
             self._is_taken = False
             with contextlib.suppress(OSError, termios.error):
                 self.write(LEAVE)
-                termios.tcsetattr(_INPUT, termios.TCSANOW, self._before)
+                termios.tcsetattr(_INPUT, termios.TCSANOW, self.before)
 
 
 def read_early(data: bytes) -> tuple[str, bool | None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,8 @@ KEPT = 500
 """Lines kept."""
 _LONGEST = 64 * 1024
 """Characters of one kept text; a longer one is sent and not kept."""
+_MOST = 512 * 1024
+"""Characters kept in all, since the file is written anew with each Enter."""
 
 
 def write_private(path: Path, data: bytes) -> None:
@@ -66,7 +69,7 @@ class TypedText:
     def draft(self) -> str:
         """What was typed and not sent last time."""
         try:
-            return (self._folder / "draft.txt").read_text(encoding="utf-8")[:_LONGEST]
+            return (self._folder / "draft.txt").read_text(encoding="utf-8")
         except (OSError, UnicodeError):
             return ""
 
@@ -82,7 +85,7 @@ class TypedText:
     def add(self, text: str) -> None:
         """Keeps a text that was sent; the same one twice in a row is kept once."""
         if text and len(text) <= _LONGEST and (not self._sent or self._sent[-1] != text):
-            self._sent = [*self._sent, text][-KEPT:]
+            self._sent = _newest([*self._sent, text][-KEPT:])
             with contextlib.suppress(OSError):
                 write_private(self._folder / "typed.json", strictjson.encode(_File(sent=tuple(self._sent))))
         self._at, self._unsent = len(self._sent), ""
@@ -102,3 +105,13 @@ class TypedText:
             return None
         self._at += 1
         return self._unsent if self._at == len(self._sent) else self._sent[self._at]
+
+
+def _newest(texts: Sequence[str]) -> list[str]:
+    """Of these as many as there is room for."""
+    first = len(texts)
+    room = _MOST
+    while first > 0 and room >= len(texts[first - 1]):
+        first -= 1
+        room -= len(texts[first])
+    return list(texts[first:])

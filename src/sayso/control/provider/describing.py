@@ -114,7 +114,7 @@ def _entry(row: Row, model: Listed, wire: ProviderWire, status: ProviderAuthStat
         model_ref=f"{row.id}/{model.id}",
         model_id=model.id,
         provider_id=row.id,
-        wire=wire,
+        wire=wire if model.wire is None else _NAMED.get(model.wire, "other"),
         display_name=model.display_name or UNSET,
         context_window=model.context_window or UNSET,
         max_output_tokens=model.max_output_tokens or UNSET,

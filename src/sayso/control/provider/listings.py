@@ -19,10 +19,10 @@ import structlog
 from msgspec import Meta
 
 from sayso.control.provider.catalog.facts import Address, address_of
-from sayso.control.provider.catalog.limits import DevFacts, ListedFacts, model_facts
+from sayso.control.provider.catalog.limits import DevFacts, ListedFacts, model_facts, wire_for
 from sayso.control.provider.catalog.listing import ListedModel
 from sayso.control.provider.catalog.models_dev import CACHE_FOLDER, FRESH, ModelsDev
-from sayso.control.provider.catalog.rows import Catalog, Row
+from sayso.control.provider.catalog.rows import Catalog, Row, WireName
 from sayso.control.provider.credentials.files import write_whole
 from sayso.control.provider.credentials.resolving import Credentials, header_of, missing
 from sayso.control.provider.credentials.values import LAST_SECOND
@@ -48,7 +48,8 @@ _log = structlog.get_logger(__name__)
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One model of a row; a fact that is None is unknown. `created` is seconds since 1970. `source` is who names the
-    model at all: the row, the vendor's listing, or models.dev where there is no listing yet.
+    model at all: the row, the vendor's listing, or models.dev where there is no listing yet; `wire` the one of the
+    row's wires that it is served on, where somebody says so.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_deprecated: bool = False
     has_tools: bool | None = None
     is_chat: bool | None = None
+    wire: WireName | None = None
     source: Source
 
 
@@ -141,8 +143,9 @@ class Listings:
                             tasks.start_soon(self._renew, row, limit)
 
     async def refresh_facts(self, fetcher: Fetcher) -> bool:
-        """Asks models.dev unless its copy is fresh; whether there is a new one. Quiet, as `renew`."""
-        return await self._dev.refresh(fetcher)
+        """Asks models.dev unless its copy is fresh; whether it is now. Quiet, as `renew`."""
+        await self._dev.refresh(fetcher)
+        return self._dev.is_fresh()
 
     async def refresh(self, row: Row) -> int:
         """Asks the vendor now, fresh or not; how many models it has.
@@ -246,5 +249,6 @@ def _listed(row: Row, id_: str, source: Source, listed: ListedFacts | None, dev:
         is_deprecated=facts.is_deprecated,
         has_tools=dev.has_tools if listed.has_tools is None else listed.has_tools,
         is_chat=dev.is_chat if listed.is_chat is None else listed.is_chat,
+        wire=wire_for(row, listed, dev),
         source=source,
     )

@@ -167,6 +167,8 @@ class Logins:
         for kind in kinds:
             if kind == "none":
                 return _Begun(_nothing)
+            # Nobody signs in for something that could not be kept.
+            await anyio.to_thread.run_sync(self._credentials.verify)
             if kind == "oauth" and has_flow:
                 return await self._begin_oauth(
                     flow, await stack.enter_async_context(self._credentials.fetcher()), stack

@@ -88,10 +88,12 @@ class _Call:
 
 
 class Parts:
-    """The parts of one inference. `new_call_id` gives an id to a call whose vendor gave none."""
+    """The parts of one inference. `name_call` gives a call its id, told the vendor's own or None: it makes one where
+    there is none, or where that one stands for another call already.
+    """
 
-    def __init__(self, new_call_id: Callable[[], str]) -> None:
-        self._new_call_id = new_call_id
+    def __init__(self, name_call: Callable[[str | None], str]) -> None:
+        self._name_call = name_call
         self._count = 0
         self._prose: _Prose | None = None
         self._calls: list[_Call] = []
@@ -249,7 +251,7 @@ class Parts:
         if call.name is None:
             return []
         call.part = self._take_index()
-        call.given_id = call.call_id or self._new_call_id()
+        call.given_id = self._name_call(call.call_id)
         opened = Opened(call.part, "tool_call", call.given_id, call.name)
         return [opened, Grew(call.part, call.text)] if call.text else [opened]
 

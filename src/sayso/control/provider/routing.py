@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import anyio.to_thread
 
 from sayso.control.provider.catalog.facts import Facts, facts_for
+from sayso.control.provider.catalog.limits import wire_for
 from sayso.control.provider.catalog.providers import Providers as Offered
 from sayso.control.provider.catalog.rows import WireName
 from sayso.control.provider.contract import Provider
@@ -126,12 +127,13 @@ class Routes:
     def _facts(self, ref: str) -> Facts:
         provider, wire, model = split_ref(ref)
         row = self._catalog.find(provider)
-        chosen = wire or wire_of(row)
+        listed, dev = (None, None) if self._listings is None else self._listings.facts(row, model)
+        chosen = wire or wire_for(row, listed, dev) or wire_of(row)
         if chosen not in row.wires:
             # Before any credential is looked for: no other one could help.
             raise Refused.because("unsupported_feature", f"{row.name} is not reached by a wire that is spoken here")
-        listed, dev = (None, None) if self._listings is None else self._listings.facts(row, model)
-        return facts_for(row, model, self._credentials, wire=chosen, listed=listed, dev=dev)
+        session = self._ids.new("session")
+        return facts_for(row, model, self._credentials, wire=chosen, listed=listed, dev=dev, session=session)
 
     def _open(self, ref: str, facts: Facts) -> Route:
         offering = Offering(

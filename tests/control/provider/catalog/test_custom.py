@@ -30,6 +30,9 @@ def read(entries: object, catalog: Catalog | None = None) -> tuple[Row, ...]:
         ({"base_url": "http://127.0.0.1:11434"}, "http://127.0.0.1:11434", False, "/v1/models"),
         ({"base_url": "http://localhost:8080/"}, "http://localhost:8080", False, "/v1/models"),
         ({"base_url": "http://[::1]:8000/v1/"}, "http://[::1]:8000/v1", True, "/models"),
+        ({"base_url": "http://[::1]"}, "http://[::1]", False, "/v1/models"),
+        ({"base_url": "http://localhost"}, "http://localhost", False, "/v1/models"),
+        ({"base_url": "https://LLM_1.example:8443//"}, "https://LLM_1.example:8443", False, "/v1/models"),
         ({"base_url": "https://llm.example/openai"}, "https://llm.example/openai", True, "/models"),
         ({"base_url": "https://a.example/x", "style": "anthropic"}, "https://a.example/x", False, "/v1/models"),
         ({"base_url": "https://a.example/x/v1", "style": "anthropic"}, "https://a.example/x/v1", True, "/models"),
@@ -71,6 +74,21 @@ def test_a_vendors_key_is_not_lent_to_an_entry() -> None:
     """The variable of a catalogued row names one vendor's key."""
     with pytest.raises(Refused, match="OPENAI_API_KEY holds the key of openai"):
         read({"mine": {"base_url": "https://llm.example", "credential_env": ["OPENAI_API_KEY"]}})
+    oauth = {"token_endpoint": "https://llm.example/t", "device_endpoint": "https://llm.example/d"}
+    origin = {"oauth_origin": {"exact": ["https://llm.example"]}}
+    entry = {"base_url": "https://llm.example", **origin, "oauth": {**oauth, "client_id_env": "OPENAI_API_KEY"}}
+    with pytest.raises(Refused, match="OPENAI_API_KEY holds the key of openai"):
+        read({"mine": entry})
+    entry["oauth"] = {**oauth, "client_id_env": "MINE_CLIENT"}
+    assert read({"mine": entry})[0].id == "mine"
+
+
+@pytest.mark.req("OAP-148")
+@pytest.mark.parametrize("id_", ["models", "zai-cn", "sayso-offline"])
+def test_an_id_that_means_something_else_is_not_taken(id_: str) -> None:
+    """A command would show something else under it, or two providers would have one name."""
+    with pytest.raises(Refused, match="means something else"):
+        read({id_: {"base_url": "http://localhost:1"}})
 
 
 GOOD = b'{\n "providers": {\n  "good": {"base_url": "http://localhost:1"},\n  "bad": {\n%s\n  }\n }\n}'
@@ -85,10 +103,17 @@ GOOD = b'{\n "providers": {\n  "good": {"base_url": "http://localhost:1"},\n  "b
         (b'"base_url": "https://u:p@x.example"', "no user", 5),
         (b'"base_url": "https://x.example/?k=1"', "no user, query", 5),
         (b'"base_url": "https://x.example:99999"', "no URL", 5),
+        (b'"base_url": "https://${HOST}/v1"', "variables are not filled in", 5),
+        (b'"base_url": "https://x.example%2f.y.example"', "neither a name nor an address", 5),
+        (b'"base_url": "http://[::1%25eth0]:1"', "neither a name nor an address", 5),
+        (b'"base_url": "https://x..example"', "neither a name nor an address", 5),
+        (b'"base_url": "https://x.example/v1/chat/completions/"', "ends before /chat/completions", 5),
         (b'"base_url": "https://x.example/\\u000a"', "begins with http", 5),
         (b'"base_url": 7', "Expected `str`", 5),
         (b'\n"style": "smoke",\n"base_url": "https://x.example"', "Invalid enum value 'smoke'", 6),
         (b'"base_url": "https://x.example",\n"api_key": "sk-1"', "unknown field `api_key`", 4),
+        (b'"base_url": "https://x.example", "display_name": "a\\u001b[2J"', "characters that do not show", 4),
+        (b'"base_url": "https://x.example", "models": [{"id": "a\\u202eb"}]', "characters that do not show", 4),
         (b'"models": [{"id": 1}], "base_url": "https://x.example"', "Expected `str`", 5),
         (b'"style": "openai"', "missing required field `base_url`", 4),
     ],

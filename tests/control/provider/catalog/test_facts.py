@@ -37,7 +37,7 @@ def secret(facts: Facts) -> str | None:
         ("openai", {}, "https://api.openai.com/v1", "https://api.openai.com/v1/models"),
         ("zai-coding-plan", {}, "https://api.z.ai/api/coding/paas/v4", "https://api.z.ai/api/coding/paas/v4/models"),
         ("kimi", {}, "https://api.kimi.com/coding/v1", "https://api.kimi.com/coding/v1/models"),
-        ("kimi", {"KIMI_REGION": "global"}, "https://api.moonshot.ai/v1", "https://api.moonshot.ai/v1/models"),
+        ("kimi", {"KIMI_REGION": "global"}, "https://api.kimi.ai/coding/v1", "https://api.kimi.ai/coding/v1/models"),
         ("google", {}, "https://generativelanguage.googleapis.com/v1beta",
          "https://generativelanguage.googleapis.com/v1beta/models"),
         ("openai-codex", {}, "https://chatgpt.com/backend-api/codex", None),
@@ -128,6 +128,22 @@ def test_a_token_goes_where_it_says_itself_if_the_row_allows_that(tmp_path: Path
     assert (facts.base_url, facts.auth, secret(facts)) == ("https://tenant.example/api", "bearer", "t-1")
     store.put("openai-codex", OAuthToken(access_token="t-2", base_url="https://elsewhere.example"))
     assert facts_for(ROWS["openai-codex"], "m", held).base_url == "https://chatgpt.com/backend-api/codex"
+
+
+@pytest.mark.req("OAP-153")
+@pytest.mark.parametrize(
+    ("wire", "base_url"),
+    [
+        ("openai-chat-completions", "https://api.githubcopilot.com"),
+        ("openai-responses", "https://api.githubcopilot.com"),
+        ("anthropic-messages", "https://api.githubcopilot.com/v1"),
+    ],
+)
+def test_copilot_takes_the_sign_ins_own_token_on_each_of_its_wires(tmp_path: Path, wire: str, base_url: str) -> None:
+    """As a bearer, to its own domain; nothing is exchanged for it and nothing of another program is pretended."""
+    CredentialStore(tmp_path, {}).put("github-copilot", OAuthToken(access_token="gho-1"))
+    facts = facts_for(ROWS["github-copilot"], "m", credentials(tmp_path), wire=wire, session="s")  # type: ignore[arg-type]
+    assert (facts.base_url, facts.auth, secret(facts), facts.headers) == (base_url, "bearer", "gho-1", {})
 
 
 @pytest.mark.req("OAP-153")

@@ -149,6 +149,8 @@ def test_one_odd_model_costs_only_itself() -> None:
         "odd": {"limit": [], "status": 3},
         "text": "x",
         "true": {"limit": {"context": True, "output": -1}},
+        "far": {"provider": {"npm": "@ai-sdk/anthropic", "api": "https://elsewhere.example"}},
+        "farther": {"provider": {"npm": ["@ai-sdk/nobody"]}},
     }
     found = read_models_dev(json.dumps({"toy": {"models": models}, "bad": []}).encode(), ["toy", "bad", "absent"])
     unknown = DevFacts()
@@ -158,5 +160,7 @@ def test_one_odd_model_costs_only_itself() -> None:
             "none": unknown,
             "odd": unknown,
             "true": unknown,
+            "far": DevFacts(wire="anthropic-messages"),
+            "farther": unknown,
         }
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx2
 import msgspec
 import pytest
 from hypothesis import given
@@ -70,6 +71,15 @@ def test_a_domain_covers_its_tenants_over_https_alone() -> None:
 
 
 @pytest.mark.req("OAP-153")
+@pytest.mark.parametrize(
+    "host", ["evil.example%2f", "evil.example%23", "evil.example;", "evil.example&", "*", "evil.example\t", "", "-"]
+)
+def test_a_host_that_two_readers_could_take_for_two_is_none(host: str) -> None:
+    """One of them would see the domain at its end, and the other would go to what stands in front."""
+    assert not may_go(DOMAIN, TOKEN, f"https://{host}.toy.example/v1")
+
+
+@pytest.mark.req("OAP-153")
 def test_what_a_token_declares_counts_only_where_its_row_says_so() -> None:
     """Its own answer named the tenant."""
     token = OAuthToken(access_token="t", base_url="https://tenant.example/api")
@@ -109,3 +119,25 @@ def test_no_text_is_an_origin_by_accident(text: str) -> None:
     """Whatever is written after the scheme, an origin is a whole one or none."""
     found = origin(f"https://{text}")
     assert found is None or (found[0] == "https" and found[1] and 0 <= found[2] <= 65_535)
+
+
+PIECES = st.sampled_from(
+    ["https://", "http://", "HTTPS://", "toy.example", "evil.example", "api.", "@", ":", "443", "80", "0443", "65536",
+     "/", "\\", "?", "#", "%2f", "%40", "%2e", "[::1]", "[::ffff:1.2.3.4]", "127.0.0.1", "localhost", "..", ".", "-",
+     "_", "\t", "\n", " ", "\u00e9", "\uff45", ";", "&", "*", "[", "]", "v1", "//", "0x7f.1"]
+)  # fmt: skip
+
+
+@pytest.mark.req("OAP-153")
+@given(st.lists(PIECES, max_size=8).map("".join))
+def test_the_client_that_sends_reads_the_same_origin(url: str) -> None:
+    """A credential is judged by one reader of URLs and sent by another: they agree, or nothing is sent."""
+    judged = origin(url)
+    if judged is None:
+        return
+    try:
+        sent = httpx2.URL(url)
+    except httpx2.InvalidURL:
+        return
+    port = sent.port or {"http": 80, "https": 443}[sent.scheme]
+    assert (sent.scheme, sent.raw_host.decode().strip("[]"), port) == judged

@@ -72,6 +72,35 @@ def test_a_keyring_that_fails_or_forgets_leaves_the_file(tmp_path: Path, backend
 
 
 @pytest.mark.req("OAP-150")
+def test_what_was_kept_while_the_keyring_was_locked_is_the_newer(tmp_path: Path) -> None:
+    """A key put in over ssh counts at the desk too, and a keyring that does not answer is not waited for."""
+    keeping, silent = Keeping(), Silent()
+    silent.answer.set()
+    with using(keeping):
+        assert CredentialStore(tmp_path, {}).put("kimi", ApiKey(key="old")) == "keyring"
+    with using(Failing()):
+        assert CredentialStore(tmp_path, {}).put("kimi", KEY) == "file"
+    with using(silent):
+        assert CredentialStore(tmp_path, {}).get("kimi") == Kept(credential=KEY, keeper="file")
+        assert silent.asked == 0
+    with using(keeping):
+        store = CredentialStore(tmp_path, {})
+        assert store.get("kimi") == Kept(credential=KEY, keeper="file")
+        assert store.put("kimi", KEY) == "keyring"
+        assert store.get("kimi") == Kept(credential=KEY, keeper="keyring")
+
+
+@pytest.mark.req("OAP-150")
+def test_a_file_that_cannot_be_used_is_told_before_the_keyring_is_changed(tmp_path: Path) -> None:
+    """Half of it done would be a key nobody finds."""
+    write_whole(tmp_path / AUTH_FILE, b"{")
+    with using(Keeping()) as backend:
+        with pytest.raises(Corrupt):
+            CredentialStore(tmp_path, {}).put("kimi", KEY)
+        assert backend.entries == {}  # type: ignore[attr-defined]
+
+
+@pytest.mark.req("OAP-150")
 def test_an_entry_somebody_else_wrote_is_not_ours(tmp_path: Path) -> None:
     """It is as if it were not there."""
     with using(Keeping()) as backend:
@@ -149,6 +178,16 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
         each.stdin.flush()
     assert [each.communicate() and each.returncode for each in started] == [0] * 4
     assert len(json.loads((tmp_path / AUTH_FILE).read_text())["providers"]) == 80
+
+
+@pytest.mark.req("OAP-150", "OAP-154")
+def test_what_a_killed_writer_left_is_forgotten_with_the_next_change(tmp_path: Path) -> None:
+    """Half a file beside the whole one would keep a key that somebody signed out of."""
+    store = CredentialStore(tmp_path, {})
+    store.put("kimi", KEY)
+    (tmp_path / f".{AUTH_FILE}.k1ll3d").write_text("sk-secret")
+    assert store.remove("kimi")
+    assert set(modes(tmp_path)) == {AUTH_FILE, f".{AUTH_FILE}.lock"}
 
 
 @pytest.mark.req("OAP-150")

@@ -91,9 +91,9 @@ async def test_models_say_how_their_provider_stands(tmp_path: Path, heard: Judge
         heard.hear(listed)
         only = await all_.models(models_request("near"))
         nobody = await all_.models(models_request("nobody"))
-        assert await all_.first_model() == "kimi/kimi-k2.7-code"
+        assert await all_.first_model() == "kimi/kimi-for-coding"
     stands = {each.model_ref: each.auth_status for each in listed.payload.models}
-    assert stands["kimi/kimi-k2.7-code"] == "authenticated"
+    assert stands["kimi/kimi-for-coding"] == "authenticated"
     assert stands["near/tiny"] == "unknown"
     assert stands["far/big"] == "login_required"
     assert [(each.model_id, each.context_window) for each in only.payload.models] == [("tiny", 4096)]

@@ -30,7 +30,7 @@ TURNS = st.builds(Said, STEPS, st.sampled_from(["stop", "length", "filter"]), st
 def reduce(wire: Any, chunks: list[bytes]) -> tuple[list[Any], object]:
     """The part events, and how it concluded: its stop reason and figures, or the refusal."""
     count = iter(range(99))
-    reducer = WIRES[wire].reducer(lambda: f"call_{next(count)}")
+    reducer = WIRES[wire].reducer(lambda given: given or f"call_{next(count)}")
     decoder, events = SseDecoder(), []
     try:
         for chunk in chunks:

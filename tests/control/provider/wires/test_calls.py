@@ -23,7 +23,7 @@ Piece = dict[str, Any]
 def tell(*pieces: Piece) -> list[tuple[str, str, object]]:
     """The calls made of these pieces: id, name, arguments."""
     count = iter(range(9))
-    parts = Parts(lambda: f"minted_{next(count)}")
+    parts = Parts(lambda given: given or f"minted_{next(count)}")
     events = []
     for piece in pieces:
         events += parts.call(piece.get("args", ""), call_id=piece.get("id"), index=piece.get("i"), name=piece.get("n"))

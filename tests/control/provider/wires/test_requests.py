@@ -22,7 +22,8 @@ from sayso.control.protocol.payloads.inference import InferenceTool, ReasoningRe
 from sayso.control.protocol.payloads.provider import WireCompatibility
 from sayso.control.provider.wires.asking import is_strict, sound
 from sayso.testing.provider import Call, Say, Think
-from sayso.testing.vendor_servers import Said
+from sayso.testing.vendor_servers import Said, Stream
+from sayso.testing.vendor_servers.responses import ResponseScript
 from tests.control.provider.wires.bench import ALL, CHAT, GENERATE, MESSAGES, RESPONSES, ask, open_bench
 
 every_wire = pytest.mark.parametrize("wire", ALL)
@@ -266,6 +267,61 @@ async def test_a_carry_of_another_wire_stays_behind(wire: str) -> None:
     history = (Message(role="user", content="a"), Message(role="assistant", content=(*thoughts, TextPart(text="b"))))
     body = await sent(wire, *history, Message(role="user", content="c"))
     assert "alien" not in str(body)
+
+
+@pytest.mark.anyio
+@every_wire
+@pytest.mark.req("OAP-131", "OAP-133")
+async def test_a_carry_of_another_provider_over_the_same_wire_stays_behind(wire: str) -> None:
+    """Its signature would be refused in this turn and in every later one (B25); the calls themselves go on."""
+    turn = Said([Think("a thought", "opaque/+=token"), Say("let me"), Call("look", {"q": "x"}, "c1")])
+    result = Message(role="tool", content=(ToolResultPart(tool_call_id="c1", result="found"),))
+    async with open_bench(wire, [turn]) as bench:
+        said = (await bench.infer()).end.message
+    history = (Message(role="user", content="go"), said, result, Message(role="user", content="on"))
+    body = str(await sent(wire, *history, offered={"id": "another", "model_ref": "vendor/fixture"}))
+    own = str(await sent(wire, *history))
+    for token in ("opaque/+=token", "a thought", "c2lnLTI=", "reasoning_content"):
+        assert token not in body
+    assert "opaque/+=token" in own or "a thought" in own
+    assert "found" in body
+
+
+@pytest.mark.anyio
+@every_wire
+@pytest.mark.req("OAP-133", "OAP-131")
+async def test_b25_a_thought_that_led_to_nothing_poisons_no_later_turn(wire: str) -> None:
+    """A cancel behind the first thought leaves it alone in its message."""
+    async with open_bench(wire, [Said([Think("a thought", "opaque/+=token"), Say("so")])]) as bench:
+        whole = (await bench.infer()).end.message
+    alone = Message(role="assistant", content=tuple(part for part in whole.content if isinstance(part, ReasoningPart)))
+    said = await sent(wire, Message(role="user", content="go"), alone, Message(role="user", content="on"))
+    if wire != GENERATE:  # which takes a turn of thoughts
+        assert "opaque/+=token" not in str(said)
+        assert "a thought" not in str(said)
+    turns = said.get("messages") or said.get("input") or said["contents"]
+    assert turns[0]["role"] == turns[-1]["role"] == "user"
+
+
+@pytest.mark.anyio
+@pytest.mark.req("OAP-131")
+async def test_the_phase_of_a_text_goes_back_with_it() -> None:
+    """OpenAI says whether a text was a remark on the way or the answer, and wants to hear it again."""
+    script = ResponseScript()
+    script.say(Say("I will look."))
+    script.call(Call("look", {"q": "x"}, "c1"))
+    said = b'"role":"assistant"'
+    script.frames = [each.replace(said, said + b',"phase":"commentary"') for each in script.frames]
+    script.end(Said([]))
+    result = Message(role="tool", content=(ToolResultPart(tool_call_id="c1", result="found"),))
+    async with open_bench(RESPONSES, [Stream(script.frames), FINE]) as bench:
+        message = (await bench.infer()).end.message
+        await bench.infer(ask((Message(role="user", content="go"), message, result)))
+        items = bench.sent["input"]
+    assert items[1] == {
+        "role": "assistant", "content": [{"type": "output_text", "text": "I will look."}], "phase": "commentary",
+    }  # fmt: skip
+    assert [item.get("type") for item in items] == [None, None, "function_call", "function_call_output"]
 
 
 BROKEN = (

@@ -30,6 +30,8 @@ _LARGEST = 16 * 1024 * 1024
 _CLOSE_SECONDS = 2.0
 _EVENTS, _JSON = "text/event-stream", "application/json"
 _HEADERS = {"content-type": _JSON, "accept": f"{_JSON}, {_EVENTS}", "accept-encoding": "identity"}
+_NO_POOL = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+"""A stream holds its connection as long as it lasts, and a cancel must get past any number of them."""
 _FAILURES = (httpx2.TransportError, httpx2.DecodingError, anyio.BrokenResourceError, OSError)
 
 
@@ -113,7 +115,9 @@ class HttpCarriage:
         if self._http is None:
             timeout = httpx2.Timeout(_SILENCE_SECONDS, connect=_CONNECT_SECONDS)
             tls = self._tls or trusted_certificates()
-            self._http = httpx2.AsyncClient(follow_redirects=False, trust_env=False, timeout=timeout, verify=tls)
+            self._http = httpx2.AsyncClient(
+                follow_redirects=False, trust_env=False, timeout=timeout, limits=_NO_POOL, verify=tls
+            )
         return self._http
 
 

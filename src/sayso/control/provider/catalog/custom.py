@@ -40,6 +40,8 @@ __all__ = ("CUSTOM_FILE", "CustomEntry", "decode_custom", "read_custom")
 CUSTOM_FILE = "providers.json"
 _LARGEST = 1_048_576
 _ID = re.compile(r"[a-z0-9][a-z0-9.-]{0,63}")
+_TAKEN = frozenset(("models", "sayso-offline"))
+"""What `sayso providers models` lists, and the offline planner."""
 _STYLES: dict[str, WireName] = {
     "openai": "openai-chat-completions",
     "openai-responses": "openai-responses",
@@ -108,8 +110,11 @@ def _row(name: str, value: Any, catalog: Catalog) -> Row:
         raise _bad("an id is lower-case letters, digits, dots and hyphens")
     if any(row.id == name for row in catalog.providers):
         raise _bad("this id is in the catalog, and its requests would go elsewhere without anybody seeing it")
+    if name in _TAKEN or any(preset.group == name for preset in catalog.presets):
+        raise _bad("this id means something else here")
     entry = strictjson.convert(value, CustomEntry)
     _keep_apart(entry, catalog)
+    _show(entry)
     wire = _STYLES[entry.style]
     base_url = read_base_url(entry.base_url)
     carries = is_versioned(base_url, wire) if entry.carries_version is None else entry.carries_version
@@ -136,11 +141,23 @@ def _row(name: str, value: Any, catalog: Catalog) -> Row:
 
 
 def _keep_apart(entry: CustomEntry, catalog: Catalog) -> None:
-    """A vendor's key is never lent to another provider, so its variable cannot be named here (OAP-153)."""
+    """A vendor's key is never lent to another provider, so its variable cannot be named here (OAP-153): not for a key,
+    and not for a client id, which is sent to whatever sign-in server the entry names.
+    """
     owned = {name: row.id for row in catalog.providers for name in row.credential_env}
-    for name in entry.credential_env:
+    named = [(name, "credential_env") for name in entry.credential_env]
+    if entry.oauth is not None and entry.oauth.client_id_env is not None:
+        named.append((entry.oauth.client_id_env, "oauth.client_id_env"))
+    for name, member in named:
         if name in owned:
-            raise _bad(f"{name} holds the key of {owned[name]}, which is not sent anywhere else", "credential_env")
+            raise _bad(f"{name} holds the key of {owned[name]}, which is not sent anywhere else", member)
+
+
+def _show(entry: CustomEntry) -> None:
+    """Names stand on terminals, in refusals and in lists."""
+    texts = [entry.display_name, *(text for model in entry.models for text in (model.id, model.name))]
+    if not all(text.isprintable() for text in texts if text is not None):
+        raise _bad("a name has characters that do not show")
 
 
 def _is_open(entry: CustomEntry) -> bool:

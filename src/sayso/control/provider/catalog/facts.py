@@ -4,7 +4,7 @@ The members have the names and meanings of `wires.offering.Offering`, which this
 
     facts = facts_for(row, "gpt-5.5", credentials)
     Offering(id=facts.id, wire=facts.wire, base_url=facts.base_url, model=facts.model, model_ref=facts.model_ref,
-             credential=facts.credential, renew=facts.renew, auth=facts.auth,
+             credential=facts.credential, renew=facts.renew, auth=facts.auth, headers=facts.headers,
              max_output_tokens=facts.max_output_tokens)
 """
 
@@ -61,8 +61,10 @@ def facts_for(
     wire: WireName | None = None,
     listed: ListedFacts | None = None,
     dev: DevFacts | None = None,
+    session: str | None = None,
 ) -> Facts:
-    """The facts for one model. No network; the keyring may be asked, so keep it off the event loop.
+    """The facts for one model. No network; the keyring may be asked, so keep it off the event loop. `session` is an id
+    that means nothing, for a vendor that wants one.
 
     Refused: `config_invalid` (no base URL, a region the row has not, a base URL in the environment that is none),
     `unsupported_feature` (a wire the row has not), `credential_missing`, and what `Credentials.look` refuses.
@@ -92,6 +94,7 @@ def facts_for(
         auth=header,
         credential=secret if credential is not None else None,
         renew=renew if isinstance(credential, OAuthToken) else None,
+        headers={row.session_header: session} if row.session_header and session else {},
         max_output_tokens=known.max_tokens,
         models_url=address.models_url,
         known=known,

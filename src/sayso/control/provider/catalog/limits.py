@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.control.provider.catalog.rows import KnownModel, Row
+from sayso.control.provider.catalog.rows import KnownModel, Row, WireName
 from sayso.core.refusal import Refused
 
-__all__ = ("DevFacts", "ListedFacts", "ModelFacts", "allow_window", "model_facts")
+__all__ = ("DevFacts", "ListedFacts", "ModelFacts", "allow_window", "model_facts", "wire_for")
 
 
 class ListedFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -20,6 +20,7 @@ class ListedFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     is_deprecated: bool = False
     has_tools: bool | None = None
     is_chat: bool | None = None
+    wire: WireName | None = None
 
 
 class DevFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -32,6 +33,7 @@ class DevFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     released: int | None = None
     has_tools: bool | None = None
     is_chat: bool | None = None
+    wire: WireName | None = None
 
 
 class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +63,14 @@ def model_facts(row: Row, model: str, *, listed: ListedFacts | None = None, dev:
         is_deprecated=listed.is_deprecated or dev.is_deprecated,
         ceiling=row.max_context_window if row.max_context_window is not None else window,
     )
+
+
+def wire_for(row: Row, listed: ListedFacts | None, dev: DevFacts | None) -> WireName | None:
+    """The wire a model of a row with several is behind, as the listing says, else models.dev; None: nobody says, or it
+    is none of the row's.
+    """
+    said = (facts.wire for facts in (listed, dev) if facts is not None)
+    return next((wire for wire in said if wire is not None and wire in row.wires), None)
 
 
 def allow_window(facts: ModelFacts, asked: int) -> int:

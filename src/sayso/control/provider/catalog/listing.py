@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from sayso.control.provider.catalog.limits import ListedFacts
+from sayso.control.provider.catalog.rows import WireName
 from sayso.control.provider.credentials.values import LAST_SECOND
 from sayso.core import strictjson
 from sayso.core.instants import epoch, parse_instant
@@ -27,9 +28,16 @@ _MOST_TOKENS = 2**53 - 1
 _PREFIX = "models/"
 _GENERATES = "generateContent"
 _WINDOWS = ("context_window", "context_length", "max_input_tokens", "max_model_len", "max_context_length",
-            "inputTokenLimit")  # fmt: skip
+            "inputTokenLimit", "max_context_window_tokens")  # fmt: skip
 _OUTPUTS = ("max_output_tokens", "max_completion_tokens", "max_tokens", "outputTokenLimit")
-_NO_TALK = frozenset(("audio", "embedding", "image", "moderation", "rerank", "reranking", "speech", "video"))
+_NO_TALK = frozenset(
+    ("audio", "completion", "embedding", "embeddings", "image", "moderation", "rerank", "reranking", "speech", "video")
+)
+_PATHS: dict[str, WireName] = {
+    "/chat/completions": "openai-chat-completions",
+    "/responses": "openai-responses",
+    "/v1/messages": "anthropic-messages",
+}
 _FIRST = {"anthropic-messages": (("limit", "1000"),), "google-generate-content": (("pageSize", "1000"),)}
 Json = Mapping[str, strictjson.JsonValue]
 _NOTHING: Json = {}
@@ -74,7 +82,8 @@ def _models(models: Iterable[strictjson.JsonValue]) -> Iterator[ListedModel]:
     for each in models:
         model = _object(each)
         id_ = _text(model, "id", _LONGEST_ID) or (_text(model, "name", _LONGEST_ID) or "").removeprefix(_PREFIX)
-        if id_ and id_ not in seen and model.get("lifecycle") != "retired":
+        is_there = model.get("lifecycle") != "retired" and _object(model.get("policy")).get("state") != "disabled"
+        if id_ and id_ not in seen and is_there:
             seen.add(id_)
             yield ListedModel(id=id_, facts=_facts(model, id_))
 
@@ -89,16 +98,18 @@ def _next(page: Json) -> tuple[str, str] | None:
 def _facts(model: Json, id_: str) -> ListedFacts:
     name = _text(model, "display_name", _LONGEST_NAME) or _text(model, "displayName", _LONGEST_NAME)
     name = name or _text(model, "name", _LONGEST_NAME)
-    best = _object(model.get("top_provider"))
-    window = _first_count((model, _WINDOWS), (best, _WINDOWS), (_object(model.get("meta")), ("n_ctx_train",)))
+    best, limits = _object(model.get("top_provider")), _object(_object(model.get("capabilities")).get("limits"))
+    trained = (_object(model.get("meta")), ("n_ctx_train",))
+    window = _first_count((model, _WINDOWS), (best, _WINDOWS), (limits, _WINDOWS), trained)
     return ListedFacts(
         name=name if name not in (id_, f"{_PREFIX}{id_}") else None,
         context_window=window,
-        max_tokens=_first_count((model, _OUTPUTS), (best, _OUTPUTS)),
+        max_tokens=_first_count((model, _OUTPUTS), (best, _OUTPUTS), (limits, _OUTPUTS)),
         created=_created(model),
         is_deprecated=model.get("lifecycle") == "deprecated" or model.get("deprecated") is True,
         has_tools=_tools(model),
         is_chat=_talks(model),
+        wire=_wire(model),
     )
 
 
@@ -132,7 +143,19 @@ def _talks(model: Json) -> bool | None:
     outputs = _object(model.get("architecture")).get("output_modalities")
     if isinstance(outputs, list):
         return "text" in outputs
-    return False if model.get("type") in _NO_TALK else None
+    kinds = (model.get("type"), _object(model.get("capabilities")).get("type"))
+    is_elsewhere = bool(_paths(model)) and _wire(model) is None
+    return False if is_elsewhere or any(isinstance(kind, str) and kind in _NO_TALK for kind in kinds) else None
+
+
+def _wire(model: Json) -> WireName | None:
+    """The first of ours that it is served on, where the list says on which (GitHub Copilot's does)."""
+    return next((wire for path, wire in _PATHS.items() if path in _paths(model)), None)
+
+
+def _paths(model: Json) -> list[strictjson.JsonValue]:
+    paths = model.get("supported_endpoints")
+    return paths if isinstance(paths, list) else []
 
 
 def _first_count(*places: tuple[Json, Iterable[str]]) -> int | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,7 @@ import msgspec
 from msgspec import Meta
 
 from sayso.control.provider.catalog.limits import DevFacts
-from sayso.control.provider.catalog.rows import Catalog
+from sayso.control.provider.catalog.rows import Catalog, WireName
 from sayso.control.provider.credentials.files import write_whole
 from sayso.control.provider.credentials.values import LAST_SECOND
 from sayso.core import strictjson
@@ -37,6 +38,14 @@ _LARGEST = 64 * 1024 * 1024
 _SECONDS = 30.0
 _MOST_TOKENS = 2**53 - 1
 _LONGEST_NAME = 200
+_MOST_MODELS = 5000
+_LIBRARIES: Mapping[str, WireName] = {
+    "@ai-sdk/anthropic": "anthropic-messages",
+    "@ai-sdk/google": "google-generate-content",
+    "@ai-sdk/openai": "openai-responses",
+    "@ai-sdk/openai-compatible": "openai-chat-completions",
+}
+"""The client library that models.dev names for one model, where it is not its provider's, and the wire it speaks."""
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?")
 
 Known = Mapping[str, Mapping[str, DevFacts]]
@@ -98,7 +107,8 @@ class ModelsDev:
     def _read(self) -> _Copy | None:
         if self._copy is None:
             try:
-                copy = strictjson.decode(self._path.read_bytes(), _Copy)
+                with self._path.open("rb") as file:
+                    copy = strictjson.decode(file.read(_LARGEST), _Copy)
             except (OSError, Refused):
                 return None
             self._copy = copy if copy.v == _VERSION else None
@@ -114,7 +124,8 @@ def read_models_dev(data: bytes, wanted: Iterable[str]) -> dict[str, dict[str, D
     for key in sorted(wanted):
         models = _member(_member(document, key), "models")
         if isinstance(models, dict):
-            found[key] = {name: _facts(model) for name, model in models.items() if isinstance(model, dict)}
+            named = ((name, model) for name, model in models.items() if _name(name) and isinstance(model, dict))
+            found[key] = {name: _facts(model) for name, model in islice(named, _MOST_MODELS)}
     return {key: models for key, models in found.items() if models}
 
 
@@ -128,11 +139,13 @@ def _facts(model: strictjson.JsonValue) -> DevFacts:
         released=_day(_member(model, "release_date")),
         has_tools=_flag(_member(model, "tool_call")),
         is_chat=_talks(_member(_member(model, "modalities"), "output")),
+        wire=_spoken(_member(_member(model, "provider"), "npm")),
     )
 
 
 def _name(value: strictjson.JsonValue) -> str | None:
-    return value if isinstance(value, str) and 0 < len(value) <= _LONGEST_NAME and value.isprintable() else None
+    is_name = isinstance(value, str) and 0 < len(value) <= _LONGEST_NAME and value.isprintable()
+    return value if is_name and isinstance(value, str) and value == value.strip() else None
 
 
 def _day(value: strictjson.JsonValue) -> int | None:
@@ -143,6 +156,10 @@ def _day(value: strictjson.JsonValue) -> int | None:
         return epoch(parse_instant(f"{value[:7]}-{value[8:] or '01'}T00:00:00Z"))
     except Refused:
         return None
+
+
+def _spoken(library: strictjson.JsonValue) -> WireName | None:
+    return _LIBRARIES.get(library) if isinstance(library, str) else None
 
 
 def _flag(value: strictjson.JsonValue) -> bool | None:

@@ -59,6 +59,7 @@ Url = Annotated[str, Meta(pattern=r"^https?://[^\s?#@]+[^\s?#@/]$", max_length=2
 Page = Annotated[str, Meta(pattern=r"^https://\S+$", max_length=2000)]
 Path = Annotated[str, Meta(pattern=r"^/[^\s?#]+$", max_length=200)]
 Origin = Annotated[str, Meta(pattern=r"^https?://[^\s/?#@]+$", max_length=300)]
+HeaderName = Annotated[str, Meta(pattern=r"^x-[a-z0-9-]{1,60}$")]
 Domain = Annotated[str, Meta(pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$", max_length=253)]
 Tokens = Annotated[int, Meta(ge=1, le=2**53 - 1)]
 
@@ -129,6 +130,8 @@ class Row(_Member, frozen=True, kw_only=True):
     base_url_source: BaseUrlSource | None = None
     endpoints: tuple[Endpoint, ...] = ()
     key_header: KeyHeader | None = None
+    session_header: HeaderName | None = None
+    """A header in which the vendor wants an id of its own for whoever talks, by which it keeps their cache together."""
     models_endpoint: Path | None = None
     models_dev: Text | None = None
     context_window: Tokens | None = None

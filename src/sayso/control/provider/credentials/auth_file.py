@@ -51,8 +51,15 @@ class AuthFile:
 
     def _change(self, change: Callable[[dict[str, Credential]], dict[str, Credential]]) -> None:
         with locked(self._lock):
+            self._clear()
             document = _Document(providers=change(self._read()))
             write_whole(self._path, strictjson.encode(document) + b"\n")
+
+    def _clear(self) -> None:
+        """Nobody else writes now, so a draft that lies here is of a process that was killed, with everything in it."""
+        for draft in self._path.parent.glob(f".{AUTH_FILE}.*"):
+            if draft != self._lock:
+                draft.unlink(missing_ok=True)
 
     def _read(self) -> dict[str, Credential]:
         data = read_private(self._path, _LARGEST)

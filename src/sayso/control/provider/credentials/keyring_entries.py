@@ -35,12 +35,13 @@ class KeyringEntries:
         self._is_usable: bool | None = None
         self.trouble: str | None = None
         """The kind of the last failure, for a status line; never its text, which a backend may fill with anything."""
+        self.failures = 0
 
     def is_usable(self) -> bool:
-        """Whether this machine has a keyring at all; looked at once."""
+        """Whether this machine has a keyring at all; looked at until it could be said."""
         if self._is_usable is None:
-            self._is_usable = self._try(_has_backend) is True
-        return self._is_usable
+            self._is_usable = self._try(_has_backend)
+        return self._is_usable is True
 
     def get(self, provider: str) -> str | None:
         """The entry; None where there is none, or where the keyring cannot be asked."""
@@ -79,7 +80,7 @@ class KeyringEntries:
             try:
                 done.append(act())
             except Exception as error:  # noqa: BLE001 - backends raise what their desktop raises
-                self.trouble = type(error).__name__
+                self._fail(type(error).__name__)
 
         if self._unanswered is None or not self._unanswered.is_alive():
             asking = threading.Thread(target=run, name="keyring", daemon=True)
@@ -87,9 +88,13 @@ class KeyringEntries:
             asking.join(self._patience)
             self._unanswered = asking if asking.is_alive() else None
         if self._unanswered is not None:
-            self.trouble = TimeoutError.__name__
+            self._fail(TimeoutError.__name__)
             return None
         return done[0] if done else None
+
+    def _fail(self, kind: str) -> None:
+        self.trouble = kind
+        self.failures += 1
 
 
 def _keyring() -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from sayso.control.provider.catalog.addresses import is_host
 from sayso.control.provider.catalog.rows import Row
 from sayso.control.provider.credentials.values import Credential, OAuthToken
 from sayso.core.refusal import Refused
@@ -35,14 +36,17 @@ def verify_destination(row: Row, credential: Credential, base_url: str, environ:
 
 
 def origin(url: str) -> Origin | None:
-    """Scheme, host and port of a URL; None for one that has none, or that hides a user in front of its host."""
+    """Scheme, host and port of a URL; None for one that has none, that hides a user in front of its host, or whose
+    host another reader could take for a different one.
+    """
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
         return None
     scheme, host = parts.scheme.lower(), (parts.hostname or "").lower()
-    if scheme not in _PORTS or not host or "@" in parts.netloc or "\\" in url or not url.isascii():
+    is_plain = url.isascii() and url.isprintable() and not {" ", "\\"} & set(url) and "@" not in parts.netloc
+    if scheme not in _PORTS or not is_plain or not is_host(host):
         return None
     return scheme, host, port if port is not None else _PORTS[scheme]
 

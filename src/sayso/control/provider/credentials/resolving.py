@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import ExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -12,12 +12,12 @@ import anyio.to_thread
 import msgspec
 
 from sayso.control.protocol.payloads.auth import AuthStatus
-from sayso.control.provider.catalog.rows import KEY_WIRES, KeyHeader, Row, WireName
+from sayso.control.provider.catalog.rows import KEY_WIRES, KeyHeader, OAuthFlow, Row, WireName
 from sayso.control.provider.credentials.environment import from_environment
 from sayso.control.provider.credentials.files import locked
 from sayso.control.provider.credentials.oauth.refresh import refresh
 from sayso.control.provider.credentials.origins import verify_destination
-from sayso.control.provider.credentials.store import CredentialStore, Keeper
+from sayso.control.provider.credentials.store import CredentialStore, Keeper, Kept
 from sayso.control.provider.credentials.values import ApiKey, Credential, OAuthToken
 from sayso.core.clock import Clock
 from sayso.core.refusal import PeerUnreachable, Refused
@@ -63,6 +63,10 @@ class Credentials:
         self._clock = clock
         self.fetcher = fetcher
         self._locks: dict[str, anyio.Lock] = {}
+
+    def verify(self) -> None:
+        """Whether something could be kept, before a person signs in. Errors as `keep`."""
+        self._store.verify()
 
     def keep(self, row: Row, credential: Credential) -> Keeper:
         """Stores what a person typed (`read_key`) or a sign-in gave, and says where it is. May wait for the keyring.
@@ -122,7 +126,8 @@ class Credentials:
         it will travel on which wire: a credential that came since and travels in another way is not handed over.
 
         Refused `credential_missing` (none, or `origin_not_allowed`), `credential_expired`, and what `look` refuses;
-        PeerUnreachable where a spent token could not be refreshed.
+        PeerUnreachable where a spent token could not be refreshed. Cancelled in the middle of a refresh it ends when
+        that has, within a minute: a vendor may take a refresh token only once, so what it gave is kept first.
         """
         held = await self._look(row)
         if held is None:
@@ -147,7 +152,8 @@ class Credentials:
 
     async def renew(self, row: Row, base_url: str, rejected: str) -> str | None:
         """Another text to send in place of a token that the vendor did not take, which may have ended before its time;
-        None: there is nothing to renew, as with a key. One that somebody renewed since is given without a refresh.
+        None: nothing renews it, as with a key, and the vendor's no stands. One that somebody renewed since is given
+        without a refresh.
 
         Errors as `secret`.
         """
@@ -155,6 +161,9 @@ class Credentials:
         if held is None or not isinstance(held.credential, OAuthToken):
             return None
         verify_destination(row, held.credential, base_url, self.environ)
+        is_final = row.oauth is None or held.credential.refresh_token is None
+        if is_final and held.credential.access_token == rejected:
+            return None
         token = await self._fresh(row, rejected)
         verify_destination(row, token, base_url, self.environ)
         return token.access_token
@@ -163,25 +172,41 @@ class Credentials:
         """One refresh at a time, in this process and among all: a vendor may take a refresh token only once. With
         `rejected` a token is spent that has this text, and only that.
         """
-        async with self._locks.setdefault(row.id, anyio.Lock()), _alone(self._home / f".auth-{row.id}.lock"):
-            kept = await anyio.to_thread.run_sync(self._store.get, row.id)
-            token = kept.credential if kept is not None else None
-            if not isinstance(token, OAuthToken):
-                raise missing(row)
-            is_spent = token.is_spent(self._clock.now()) if rejected is None else token.access_token == rejected
-            if not is_spent:
-                return token
-            if row.oauth is None:
-                raise _expired(row)
-            try:
-                async with self.fetcher() as fetcher:
-                    fresh = await refresh(row.oauth, self.environ, token, fetcher=fetcher, now=self._clock.now())
-            except Refused as refused:
-                if refused.refusal.code == "provider_unavailable":
-                    raise PeerUnreachable(row.name, "its sign-in server failed") from None
-                raise
-            await anyio.to_thread.run_sync(self._store.put, row.id, fresh)
-            return fresh
+        alone = _alone(self._home / f".auth-{row.id}.lock")
+        with _writing(row):
+            async with self._locks.setdefault(row.id, anyio.Lock()), alone:
+                kept = await anyio.to_thread.run_sync(self._store.get, row.id)
+                token = kept.credential if kept is not None else None
+                if kept is None or not isinstance(token, OAuthToken):
+                    raise missing(row)
+                is_spent = token.is_spent(self._clock.now()) if rejected is None else token.access_token == rejected
+                return await self._exchanged(row, kept, token) if is_spent else token
+
+    async def _exchanged(self, row: Row, kept: Kept, token: OAuthToken) -> OAuthToken:
+        """A refresh token that is good once is not spent where what comes back could not be kept, and once it is,
+        whoever asked may leave: what came back is kept all the same, unless the person signed out or in meanwhile.
+        """
+        if row.oauth is None or token.refresh_token is None:
+            raise _expired(row)
+        with anyio.CancelScope(shield=True):
+            if await anyio.to_thread.run_sync(self._store.replace, row.id, kept, token):
+                fresh = await self._refreshed(row, row.oauth, token)
+                if await anyio.to_thread.run_sync(self._store.replace, row.id, kept, fresh):
+                    return fresh
+        raise Refused.because(
+            "credential_missing", f"The credential for {row.name} was changed", reason="changed", help="Try again."
+        )
+
+    async def _refreshed(self, row: Row, flow: OAuthFlow, token: OAuthToken) -> OAuthToken:
+        try:
+            async with self.fetcher() as fetcher:
+                return await refresh(flow, self.environ, token, fetcher=fetcher, now=self._clock.now())
+        except Refused as refused:
+            if refused.refusal.code == "provider_unavailable":
+                raise PeerUnreachable(row.name, "its sign-in server failed") from None
+            if refused.refusal.code == "credential_expired":
+                raise _expired(row, refused.refusal.reason) from None
+            raise
 
 
 def header_of(row: Row, credential: Credential | None, wire: WireName) -> KeyHeader:
@@ -200,12 +225,28 @@ def missing(row: Row) -> Refused:
     )
 
 
-def _expired(row: Row) -> Refused:
+def _expired(row: Row, reason: str | None = None) -> Refused:
     return Refused.because(
         "credential_expired",
-        f"The sign-in to {row.name} has expired",
+        f"The sign-in to {row.name} has expired or was ended",
+        reason=reason,
         help=f"Sign in again: sayso auth login --provider {row.id}",
     )
+
+
+@contextmanager
+def _writing(row: Row) -> Iterator[None]:
+    """A home that cannot be written, full or not ours, as a refusal: no exception of the system leaves a provider."""
+    try:
+        yield
+    except OSError as error:
+        raise Refused.because(
+            "credential_missing",
+            f"The sign-in to {row.name} has to be renewed, and here nothing can be kept: {error.strerror}",
+            reason="store",
+            place=error.filename if isinstance(error.filename, str) else None,
+            help="Make room in your home, or make it yours to write, and try again.",
+        ) from None
 
 
 @asynccontextmanager

@@ -11,11 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from sayso.control.loop.history import repair
 from sayso.control.protocol.payloads.content import (
     ContentPart,
     ImagePart,
     Message,
+    ReasoningPart,
     TextPart,
     ToolCallPart,
     ToolResultPart,
@@ -27,6 +30,7 @@ from sayso.control.protocol.payloads.inference import (
     ReasoningLevel,
 )
 from sayso.control.protocol.payloads.scalars import UNSET
+from sayso.control.provider.wires.carry import is_foreign
 from sayso.control.provider.wires.offering import Offering
 from sayso.core import strictjson
 
@@ -54,7 +58,7 @@ _OUR_HEADERS = frozenset(
      "transfer-encoding", "upgrade")
 )  # fmt: skip
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VALUE = re.compile(r"[\x20-\x7e\t]*")
+_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?")
 _BUDGETS: Mapping[ReasoningLevel, int] = {
     "minimal": 1024,
     "low": 2048,
@@ -85,11 +89,11 @@ class Ask:
         return self.level not in (None, "off")
 
 
-def read_ask(request: InferenceCreateRequest) -> Ask:
-    """Reads what `object_to` found possible."""
+def read_ask(request: InferenceCreateRequest, provider: str) -> Ask:
+    """Reads what `object_to` found possible, as `provider` may be asked it."""
     level, budget = _reasoning(request)
     return Ask(
-        messages=sound(request.messages),
+        messages=tuple(_without_foreign(message, provider) for message in sound(request.messages)),
         tools=request.tools or (),
         choice=_choice(request.tool_choice) if request.tools else None,
         max_output_tokens=request.max_output_tokens or None,
@@ -158,6 +162,19 @@ def is_strict(schema: object) -> bool:
     return all(is_strict(value) for value in schema.values())
 
 
+def _without_foreign(message: Message, provider: str) -> Message:
+    """The message without what another provider's parts carry."""
+    if isinstance(message.content, str):
+        return message
+    return msgspec.structs.replace(message, content=tuple(_own_part(part, provider) for part in message.content))
+
+
+def _own_part(part: ContentPart, provider: str) -> ContentPart:
+    if isinstance(part, ReasoningPart | ToolCallPart) and is_foreign(part.carry, provider):
+        return msgspec.structs.replace(part, carry=UNSET)
+    return part
+
+
 def _without(message: Message, calls: set[str]) -> Message | None:
     if not calls or isinstance(message.content, str):
         return message
@@ -222,9 +239,15 @@ def _object_to_words(request: InferenceCreateRequest) -> Objection | None:
         return "invalid_request", "an output schema is a JSON object"
     if any(not isinstance(tool.input_schema, dict) for tool in request.tools or ()):
         return "invalid_request", "a tool's input schema is a JSON object"
-    if not any(message.role not in ("system", "developer") for message in sound(request.messages)):
-        return "invalid_request", "a conversation has at least one message that is no instruction"
+    said = [message for message in sound(request.messages) if message.role not in ("system", "developer")]
+    if not any(_says_something(part) for message in said for part in parts_of(message)):
+        return "invalid_request", "a conversation says something besides its instructions"
     return None
+
+
+def _says_something(part: ContentPart) -> bool:
+    """Reasoning alone may be another wire's, and is then left behind."""
+    return bool(part.text.strip()) if isinstance(part, TextPart) else not isinstance(part, ReasoningPart)
 
 
 def _object_to_pictures(request: InferenceCreateRequest) -> Objection | None:

@@ -27,6 +27,10 @@ _EVENTS = "text/event-stream"
 _FAILURES = (httpx2.TransportError, httpx2.DecodingError, anyio.BrokenResourceError, OSError)
 _CLOSE_SECONDS = 2.0
 _DRAIN_SECONDS = 0.2
+_JUDGE_SECONDS = 10.0
+"""How long the body of a refusal may take; what has come by then has to do."""
+_NO_POOL = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+"""A stream holds its connection for minutes, so a bound here would fail whoever comes next; the service has its own."""
 
 
 class Failed(Exception):
@@ -128,10 +132,11 @@ class Client:
     async def _judge(self, response: httpx2.Response, now: datetime) -> Failure:
         body = b""
         try:
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > self._offering.limits.error_bytes:
-                    break
+            with anyio.move_on_after(_JUDGE_SECONDS):
+                async for chunk in response.aiter_bytes():
+                    body += chunk
+                    if len(body) > self._offering.limits.error_bytes:
+                        break
         except _FAILURES:
             pass  # the status alone has to do
         finally:
@@ -148,7 +153,11 @@ class Client:
         # Made at first use: loading the certificate store takes longer than describing an offering.
         if self._http is None:
             self._http = httpx2.AsyncClient(
-                follow_redirects=False, trust_env=False, timeout=self._timeout, verify=trusted_certificates()
+                follow_redirects=False,
+                trust_env=False,
+                timeout=self._timeout,
+                limits=_NO_POOL,
+                verify=trusted_certificates(),
             )
             self._http.headers.clear()
         return self._http

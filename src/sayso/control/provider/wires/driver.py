@@ -19,6 +19,7 @@ from typing import Self
 
 import structlog
 
+from sayso.control.loop.history import calls_in
 from sayso.control.protocol.envelope import ProviderEnvelope
 from sayso.control.protocol.payloads.inference import (
     InferenceCancelRequest,
@@ -29,12 +30,13 @@ from sayso.control.protocol.payloads.inference import (
 from sayso.control.protocol.payloads.scalars import Wire
 from sayso.control.provider.parts import PartEvent
 from sayso.control.provider.stopping import Stoppable, Stopped
-from sayso.control.provider.wires.asking import object_to, object_to_headers, read_ask
+from sayso.control.provider.wires.asking import Ask, object_to, object_to_headers, read_ask
 from sayso.control.provider.wires.connection import Answering, Client, Failed, verify_sendable
 from sayso.control.provider.wires.faults import Failure, refused_as
 from sayso.control.provider.wires.offering import Offering, verify_offering
+from sayso.control.provider.wires.older import other_way
 from sayso.control.provider.wires.pen import StreamPen
-from sayso.control.provider.wires.reducing import Reducer
+from sayso.control.provider.wires.reducing import NameCall, Reducer
 from sayso.control.provider.wires.retry import next_wait
 from sayso.control.provider.wires.waiting import Waiting
 from sayso.control.provider.wires.wire import WIRES, write_credential
@@ -59,6 +61,7 @@ class _Live(Stoppable):
     """One inference under way, and the secret it last used."""
 
     inference_id: str
+    ask: Ask
     body: bytes
     headers: list[tuple[str, str]]
     secret: str | None = field(default=None, repr=False)
@@ -110,13 +113,13 @@ class WireProvider:
         """One inference. Refused at create: `model_not_found`, `invalid_request`, `unsupported_feature`,
         `credential_missing`; everything later is `inference.failed`.
         """
-        pen = StreamPen(request, self._ids)
+        pen = StreamPen(request, self._ids, self.id)
         prepared = await self._prepare(request.payload, pen.inference_id)
         if isinstance(prepared, tuple):
             yield pen.refuse(*prepared)
             return
         live = self._live[pen.inference_id] = prepared
-        reducer = self._kind.reducer(lambda: self._ids.new("call"))
+        reducer = self._kind.reducer(self._call_names(prepared.ask))
         answering: Answering | None = None
         try:
             yield pen.accept()
@@ -159,7 +162,7 @@ class WireProvider:
         objection = object_to(payload, self._offering)
         if objection is not None:
             return objection
-        ask = read_ask(payload)
+        ask = read_ask(payload, self.id)
         impossible = self._kind.object_to(ask, self._offering)
         if impossible is not None:
             return "unsupported_feature", impossible
@@ -168,7 +171,14 @@ class WireProvider:
         except Failed as failed:
             return failed.failure.code, failed.failure.message
         body = strictjson.encode(self._kind.body(ask, self._offering))
-        return _Live(inference_id=inference_id, body=body, headers=self._headers(payload), secret=secret)
+        return _Live(inference_id=inference_id, ask=ask, body=body, headers=self._headers(payload), secret=secret)
+
+    def _call_names(self, ask: Ask) -> NameCall:
+        """The vendor's ids, but for one that names another call of this conversation already: some count from zero in
+        every answer, and what has one id is one call to whoever reads the history.
+        """
+        used = {part.tool_call_id for message in ask.messages for part in calls_in(message)}
+        return lambda given: given if given and given not in used else self._ids.new("call")
 
     async def _ask_credential(self) -> str | None:
         """Raises `Failed`: `credential_missing`, `credential_rejected`, and whatever the credential's keeper says."""
@@ -213,6 +223,22 @@ class WireProvider:
         return list(named.items())
 
     async def _answer(self, live: _Live) -> Answering:
+        """A stream, asked for in the newest way or in the one before. Raises `Failed`, `Stopped`."""
+        try:
+            return await self._attempt(live)
+        except Failed as failed:
+            other = other_way(self._offering, live.ask, failed.failure)
+            if other is None:
+                raise
+            first, live.body = failed, strictjson.encode(self._kind.body(live.ask, other))
+        try:
+            answering = await self._attempt(live)
+        except Failed as again:
+            raise first if again.failure.status == first.failure.status else again from None
+        self._offering = other
+        return answering
+
+    async def _attempt(self, live: _Live) -> Answering:
         """The first attempt that streams. Raises `Failed` with the last failure, `Stopped`. A token that is not taken
         is renewed once, and the request sent again, beside the attempts that are counted.
         """

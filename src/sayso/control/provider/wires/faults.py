@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from sayso.control.protocol.payloads.inference import ProviderError, ProviderErrorCode
 from sayso.control.protocol.payloads.scalars import UNSET
-from sayso.control.provider.wires.vendor_json import fields_of, list_in, text_in
+from sayso.control.provider.contract import TOO_LONG
+from sayso.control.provider.wires.too_long import tells_of_length
+from sayso.control.provider.wires.vendor_json import Fields, fields_of, list_in, object_in, text_in
 from sayso.core import strictjson
 from sayso.core.refusal import Refused
 
@@ -51,6 +53,7 @@ _BY_NAME: Mapping[str, ProviderErrorCode] = {
     "billing_error": "resource_exhausted",
     "billing_hard_limit_reached": "resource_exhausted",
     "deadline_exceeded": "provider_unavailable",
+    "exceeded_current_quota_error": "resource_exhausted",
     "expired_api_key": "credential_expired",
     "failed_precondition": "invalid_request",
     "insufficient_quota": "resource_exhausted",
@@ -58,6 +61,7 @@ _BY_NAME: Mapping[str, ProviderErrorCode] = {
     "internal_server_error": "endpoint_error",
     "invalid_api_key": "credential_rejected",
     "invalid_argument": "invalid_request",
+    "invalid_prompt": "invalid_request",
     "invalid_request_error": "invalid_request",
     "model_not_found": "model_not_found",
     "not_found": "model_not_found",
@@ -70,14 +74,19 @@ _BY_NAME: Mapping[str, ProviderErrorCode] = {
     "request_too_large": "invalid_request",
     "resource_exhausted": "rate_limited",
     "server_error": "endpoint_error",
+    "server_is_overloaded": "provider_unavailable",
+    "slow_down": "provider_unavailable",
     "timeout_error": "provider_unavailable",
     "token_expired": "credential_expired",
     "unauthenticated": "credential_rejected",
     "unavailable": "provider_unavailable",
+    "usage_limit_reached": "resource_exhausted",
+    "usage_not_included": "resource_exhausted",
 }
 _TRANSIENT = frozenset(("rate_limited", "provider_unavailable", "endpoint_error"))
 _PASSING = (None, "no_terminal", "not_connected")
 _ABOUT_CREDENTIALS = frozenset(("credential_rejected", "credential_expired"))
+_ABOUT_REQUESTS = frozenset(("invalid_request", "endpoint_error"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +134,12 @@ def refused_as(refused: Refused) -> Failure:
 def failure_in(error: object, *, fallback: ProviderErrorCode = "endpoint_error") -> Refused:
     """An error object inside a stream of status 200, to be raised."""
     found = _judge(error, fallback)
-    return Refused.because(found.code, found.message)
+    return Refused.because(found.code, found.message, reason=found.reason)
 
 
 def failure_of_status(status: int, body: bytes, wait: float | None) -> Failure:
     """An answer that is no success. `wait` is its Retry-After, read."""
-    fallback = _BY_STATUS.get(status, "endpoint_error" if status >= 500 else "invalid_request")
+    fallback = _BY_STATUS.get(status, "invalid_request" if 400 <= status < 500 else "endpoint_error")
     if 300 <= status < 400:
         return Failure(
             "endpoint_error", "it answered with a redirect, and redirects are not followed", "redirect", status
@@ -139,7 +148,8 @@ def failure_of_status(status: int, body: bytes, wait: float | None) -> Failure:
     found = _judge(error, fallback, is_status=True)
     asked = wait if wait is not None else _asked_in(error)
     message = found.message if error else f"it answered with status {status}"
-    return Failure(found.code, message, status=status, wait=asked)
+    reason = TOO_LONG if status == 413 else found.reason
+    return Failure(found.code, message, reason, status, asked)
 
 
 def read_failure(body: bytes) -> object:
@@ -165,7 +175,14 @@ def _judge(error: object, fallback: ProviderErrorCode, *, is_status: bool = Fals
     said = error if isinstance(error, str) else text_in(fields, "message")
     if code in _ABOUT_CREDENTIALS and "expired" in said.lower():
         code = "credential_expired"
+    if code in _ABOUT_REQUESTS and tells_of_length(names, f"{said[:_READ]}\n{_quoted(fields)}"):
+        return Failure("invalid_request", _words(code, said), TOO_LONG)
     return Failure(code, _words(code, said))
+
+
+def _quoted(fields: Fields) -> str:
+    """OpenRouter keeps the words of the vendor behind it in a member of its own."""
+    return text_in(object_in(fields, "metadata"), "raw")[:_READ]
 
 
 def _named(names: list[str], fallback: ProviderErrorCode) -> ProviderErrorCode:

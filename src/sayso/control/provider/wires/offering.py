@@ -69,6 +69,7 @@ class Offering:
     `credential` None asks anonymously. `max_output_tokens` is sent where a wire must have one and the request names
     none. `thinking` says whether the model takes reasoning as a level or as a number of tokens. `caches_prompts` is for
     Anthropic's wire alone: whether what stays is marked for the vendor's cache; the others need no marks.
+    `keeps_thoughts` is for OpenAI's responses: whether reasoning is asked for encrypted, to go back with the next turn.
     """
 
     id: str
@@ -85,6 +86,7 @@ class Offering:
     max_output_tokens: int | None = None
     thinking: Thinking = "effort"
     caches_prompts: bool = True
+    keeps_thoughts: bool = True
 
     @property
     def refs(self) -> frozenset[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from sayso.control.protocol.envelope import ProviderEnvelope
 from sayso.control.protocol.payloads.content import ContentPart, ReasoningPart, TextPart, Usage
 from sayso.control.protocol.payloads.inference import (
@@ -15,6 +17,7 @@ from sayso.control.protocol.payloads.inference import (
 )
 from sayso.control.protocol.payloads.scalars import UNSET, Maybe, Wire
 from sayso.control.provider.parts import Ended, Grew, Opened, PartEvent
+from sayso.control.provider.wires.carry import own_carry
 from sayso.control.provider.writer import InferenceWriter
 from sayso.core.ids import Ids
 from sayso.core.refusal import Misuse
@@ -23,10 +26,11 @@ __all__ = ("StreamPen",)
 
 
 class StreamPen(InferenceWriter):
-    """A writer for parts that are open side by side, as calls told in turns are."""
+    """A writer for parts that are open side by side, as calls told in turns are; what they carry is `provider`'s."""
 
-    def __init__(self, request: ProviderEnvelope[InferenceCreateRequest], ids: Ids) -> None:
+    def __init__(self, request: ProviderEnvelope[InferenceCreateRequest], ids: Ids, provider: str) -> None:
         super().__init__(request, ids)
+        self._provider = provider
         self._ended: dict[int, ContentPart] = {}
 
     def write(self, event: PartEvent) -> ProviderEnvelope[Wire]:
@@ -48,6 +52,8 @@ class StreamPen(InferenceWriter):
 
     def _write_end(self, event: Ended) -> ProviderEnvelope[Wire]:
         index, part = event.index, event.part
+        if not isinstance(part, TextPart):
+            part = msgspec.structs.replace(part, carry=own_carry(part.carry, self._provider))
         if index in self._ended:
             raise Misuse("a part ends once")
         self._ended[index] = part

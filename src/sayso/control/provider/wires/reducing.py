@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,7 +13,10 @@ from sayso.control.provider.parts import PartEvent
 from sayso.core.frames import SseEvent
 from sayso.core.refusal import Refused
 
-__all__ = ("Concluded", "Counted", "Reducer", "broken_off")
+__all__ = ("Concluded", "Counted", "NameCall", "Reducer", "broken_off")
+
+NameCall = Callable[[str | None], str]
+"""A call's id, given the vendor's own if it gave one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from sayso.control.provider.contract import TOO_LONG
 from sayso.control.provider.wires.faults import Failure
 from sayso.control.provider.wires.offering import Limits
 
@@ -54,10 +55,12 @@ def next_wait(failure: Failure, attempt: int, waited: float, limits: Limits) -> 
 
 
 def is_worth_it(failure: Failure) -> bool:
-    """A connection that was not made, a limit, an overload or a server's fault; an empty account is none of these."""
+    """A connection that was not made, a limit, an overload or a server's fault. An empty account and a conversation
+    that is too long are none of these.
+    """
     if failure.reason == "not_connected":
         return True
-    if failure.code == "resource_exhausted" or failure.status is None:
+    if failure.code == "resource_exhausted" or failure.reason == TOO_LONG or failure.status is None:
         return False
     return failure.status in _WORTH_IT or (failure.status >= 500 and failure.status != 501)
 

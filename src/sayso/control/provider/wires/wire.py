@@ -14,7 +14,7 @@ from sayso.control.provider.wires.generate.reducer import GenerateReducer
 from sayso.control.provider.wires.messages import codec as messages
 from sayso.control.provider.wires.messages.reducer import MessagesReducer
 from sayso.control.provider.wires.offering import Auth, Offering, WireName
-from sayso.control.provider.wires.reducing import Reducer
+from sayso.control.provider.wires.reducing import NameCall, Reducer
 from sayso.control.provider.wires.responses import codec as responses
 from sayso.control.provider.wires.responses.reducer import CodexReducer, ResponsesReducer
 
@@ -37,7 +37,7 @@ class WireKind:
 
     path: Callable[[Offering], str]
     body: Callable[[Ask, Offering], dict[str, object]]
-    reducer: Callable[[Callable[[], str]], Reducer]
+    reducer: Callable[[NameCall], Reducer]
     auth: Auth
     headers: tuple[tuple[str, str], ...] = ()
     object_to: Callable[[Ask, Offering], str | None] = _nothing

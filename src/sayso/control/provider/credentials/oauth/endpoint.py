@@ -20,6 +20,7 @@ from sayso.net.fetch import Fetcher
 __all__ = ("Answered", "client_id_of", "post", "read_token", "refused_by_server")
 
 _SECONDS = 20.0
+_TOO_MANY = 429
 _LONGEST = 16_384
 _LONGEST_LIFE = 10 * 366 * 86_400
 _CODES = frozenset(
@@ -29,6 +30,16 @@ _CODES = frozenset(
         "unsupported_grant_type", "unsupported_response_type",
     )
 )  # fmt: skip
+_OWN_WORDS = {
+    "bad_refresh_token": "invalid_grant",
+    "device_flow_disabled": "unauthorized_client",
+    "incorrect_client_credentials": "invalid_client",
+    "incorrect_device_code": "expired_token",
+    "refresh_token_expired": "invalid_grant",
+    "refresh_token_invalidated": "invalid_grant",
+    "refresh_token_reused": "invalid_grant",
+}
+"""What GitHub and OpenAI write where the RFCs have a code."""
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,15 +79,17 @@ async def post(fetcher: Fetcher, url: str, form: Mapping[str, str]) -> Answered:
         value = strictjson.parse(answer.body)
     except Refused:
         value = None
-    if not isinstance(value, dict) or (not answer.is_success and not isinstance(value.get("error"), str)):
+    said = value.get("error") if isinstance(value, dict) else None
+    is_later = answer.status >= 500 or answer.status == _TOO_MANY
+    code = _code_of(said, is_later=is_later)
+    if not isinstance(value, dict) or (not answer.is_success and code is None):
         raise Refused.because(
-            "provider_unavailable" if answer.status >= 500 else "endpoint_error",
+            "provider_unavailable" if is_later else "endpoint_error",
             f"The sign-in server answered with status {answer.status} and no usable document",
         )
-    error = value.get("error")
-    if not isinstance(error, str):
-        return Answered(members=value, error=None if error is None else "unknown")
-    return Answered(members=value, error=error if error in _CODES else "unknown")
+    if said is None:
+        return Answered(members=value, error=None)
+    return Answered(members=value, error=code if code in _CODES else "unknown")
 
 
 def read_token(answered: Answered, now: int) -> OAuthToken:
@@ -118,7 +131,16 @@ def refused_by_server(error: str) -> Refused:
         "server_error": ("provider_unavailable", "server", "The sign-in server failed"),
         "temporarily_unavailable": ("provider_unavailable", "server", "The sign-in server is not available now"),
     }.get(error, ("credential_rejected", "refused", f"The sign-in server refused ({error})"))
-    return Refused.because(code, message, reason=reason, help="Sign in again: sayso auth login")
+    return Refused.because(code, message, reason=reason, help="Sign in again: sayso auth login --provider ID")
+
+
+def _code_of(said: strictjson.JsonValue, *, is_later: bool) -> str | None:
+    """The code of an error. OpenAI's server writes an object that has it, for its own failures too: those, and being
+    asked too often, say nothing of the grant.
+    """
+    if isinstance(said, dict):
+        said = None if is_later else said.get("code")
+    return _OWN_WORDS.get(said, said) if isinstance(said, str) else None
 
 
 def _declared(answered: Answered) -> str | None:

@@ -25,7 +25,8 @@ async def refresh(
     Refused `credential_expired` where the grant is over, or there is nothing to refresh with; others as `post`.
     """
     if token.refresh_token is None:
-        raise Refused.because("credential_expired", "The sign-in has expired", help="Sign in again: sayso auth login")
+        again = "Sign in again: sayso auth login --provider ID"
+        raise Refused.because("credential_expired", "The sign-in has expired", help=again)
     form = {
         "grant_type": "refresh_token",
         "refresh_token": token.refresh_token,

@@ -81,7 +81,9 @@ def _message(message: Message, offering: Offering) -> Iterator[Json]:
     if not rest:
         return
     if message.role == "assistant":
-        yield _assistant(rest)
+        # Thoughts that a cancel cut off from what they led to are no message; some servers refuse an empty one.
+        if any(isinstance(part, TextPart | ToolCallPart) for part in rest):
+            yield _assistant(rest)
     elif any(isinstance(part, ImagePart) for part in rest):
         yield {"role": "user", "content": [_piece(part) for part in rest if isinstance(part, TextPart | ImagePart)]}
     else:
@@ -111,8 +113,6 @@ def _assistant(parts: Sequence[ContentPart]) -> Json:
     calls = [part for part in parts if isinstance(part, ToolCallPart)]
     if calls:
         item["tool_calls"] = [_call(part) for part in calls]
-    elif item["content"] is None:
-        item["content"] = ""
     for part in parts:
         if isinstance(part, ReasoningPart):
             member = read_carry(WIRE, part.carry).get("member")

@@ -6,7 +6,7 @@ compatible servers leave either out, and neither says anything of the message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from sayso.control.protocol.payloads.content import Usage
 from sayso.control.protocol.payloads.inference import StopReason
@@ -15,7 +15,7 @@ from sayso.control.provider.parts import PartEvent, Parts
 from sayso.control.provider.wires.carry import write_carry
 from sayso.control.provider.wires.chat.codec import WIRE
 from sayso.control.provider.wires.faults import failure_in
-from sayso.control.provider.wires.reducing import Concluded, Counted, broken_off
+from sayso.control.provider.wires.reducing import Concluded, Counted, NameCall, broken_off
 from sayso.control.provider.wires.vendor_json import Fields, count_in, list_in, object_in, read_event, text_in
 from sayso.core.frames import SseEvent
 
@@ -35,8 +35,8 @@ _REASONING = ("reasoning_content", "reasoning")
 class ChatReducer:
     """Reads one stream."""
 
-    def __init__(self, new_call_id: Callable[[], str]) -> None:
-        self._parts = Parts(new_call_id)
+    def __init__(self, name_call: NameCall) -> None:
+        self._parts = Parts(name_call)
         self._counted = Counted()
         self._finish: str | None = None
         self.is_over = False

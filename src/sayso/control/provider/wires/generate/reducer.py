@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from sayso.control.protocol.payloads.content import Usage
 from sayso.control.protocol.payloads.inference import StopReason
@@ -11,7 +11,7 @@ from sayso.control.provider.parts import PartEvent, Parts
 from sayso.control.provider.wires.carry import write_carry
 from sayso.control.provider.wires.faults import failure_in
 from sayso.control.provider.wires.generate.codec import WIRE
-from sayso.control.provider.wires.reducing import Concluded, Counted, broken_off
+from sayso.control.provider.wires.reducing import Concluded, Counted, NameCall, broken_off
 from sayso.control.provider.wires.vendor_json import (
     Fields,
     count_in,
@@ -46,8 +46,8 @@ _UNSPECIFIED = ("FINISH_REASON_UNSPECIFIED", "BLOCK_REASON_UNSPECIFIED", "BLOCKE
 class GenerateReducer:
     """Reads one stream. A call comes whole, so it begins and ends at once."""
 
-    def __init__(self, new_call_id: Callable[[], str]) -> None:
-        self._parts = Parts(new_call_id)
+    def __init__(self, name_call: NameCall) -> None:
+        self._parts = Parts(name_call)
         self._figures: dict[str, int] = {}
         self._calls = 0
         self._finish: str | None = None

@@ -36,9 +36,12 @@ _SAMPLING_VERSION = "2023-06-01"
 _MAX_TOKENS = 8192
 """Sent where neither the request nor the offering names a limit: this wire must have one."""
 _LEAST_BUDGET = 1024
+_NO_WORDS = "it failed and said nothing"
+"""An error's content may not be empty."""
 _KEPT = {"type": "ephemeral"}
 """For the vendor's shortest time, five minutes from the last use."""
 _VERSION = re.compile(r"v[0-9]+[a-z0-9]*")
+_THOUGHTS = ("thinking", "redacted_thinking")
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -139,6 +142,9 @@ def _turns(messages: tuple[Message, ...]) -> list[Json]:
             continue
         role = "assistant" if message.role == "assistant" else "user"
         blocks = [block for part in parts_of(message) if (block := _block(part)) is not None]
+        # A thought that a cancel cut off from what it led to: the vendor refuses a turn that ends in one.
+        while blocks and blocks[-1]["type"] in _THOUGHTS:
+            blocks.pop()
         if not blocks:
             continue
         if turns and turns[-1][0] == role:
@@ -155,7 +161,8 @@ def _is_no_result(block: Json) -> bool:
 def _block(part: ContentPart) -> Json | None:
     match part:
         case TextPart():
-            return {"type": "text", "text": part.text}
+            # A model may well write a blank line before a call, and then the vendor refuses it in every later turn.
+            return {"type": "text", "text": part.text} if part.text.strip() else None
         case ImagePart():
             return {"type": "image", "source": _source(part)}
         case ToolCallPart():
@@ -186,7 +193,7 @@ def _source(part: ImagePart) -> Json:
 def _result(part: ToolResultPart) -> Json:
     block: Json = {"type": "tool_result", "tool_use_id": _call_id(part.tool_call_id), "content": result_text(part)}
     if part.is_error is True:
-        block["is_error"] = True
+        block |= {"is_error": True, "content": block["content"] or _NO_WORDS}
     return block
 
 

@@ -11,7 +11,7 @@ from sayso.control.provider.parts import PartEvent, Parts
 from sayso.control.provider.wires.carry import write_carry
 from sayso.control.provider.wires.faults import failure_in
 from sayso.control.provider.wires.messages.codec import WIRE
-from sayso.control.provider.wires.reducing import Concluded, Counted, broken_off
+from sayso.control.provider.wires.reducing import Concluded, Counted, NameCall, broken_off
 from sayso.control.provider.wires.vendor_json import Fields, count_in, object_in, read_event, text_in
 from sayso.core import strictjson
 from sayso.core.frames import SseEvent
@@ -33,8 +33,8 @@ _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_token
 class MessagesReducer:
     """Reads one stream."""
 
-    def __init__(self, new_call_id: Callable[[], str]) -> None:
-        self._parts = Parts(new_call_id)
+    def __init__(self, name_call: NameCall) -> None:
+        self._parts = Parts(name_call)
         self._figures: dict[str, int] = {}
         self._signatures: dict[int | None, str] = {}
         self._inputs: dict[int | None, str] = {}

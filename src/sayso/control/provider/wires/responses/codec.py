@@ -38,8 +38,9 @@ def body_of(ask: Ask, offering: Offering) -> Json:
         "model": offering.model,
         "input": items_of(ask.messages, offering),
         "stream": True,
-        "include": ["reasoning.encrypted_content"],
     }
+    if offering.keeps_thoughts:
+        body["include"] = ["reasoning.encrypted_content"]
     if quirks.supports_store is not False:
         body["store"] = False
     for name, value in (
@@ -64,8 +65,16 @@ def body_of(ask: Ask, offering: Offering) -> Json:
 
 
 def items_of(messages: Iterable[Message], offering: Offering) -> list[Json]:
-    """A conversation as items."""
-    return [item for message in messages for item in _items(message, offering)]
+    """A conversation as items. Reasoning that a cancel cut off from what it led to is left out: the vendor refuses it
+    without its following item, in every later turn.
+    """
+    return [item for message in messages for item in _led_on(list(_items(message, offering)))]
+
+
+def _led_on(items: list[Json]) -> list[Json]:
+    while items and items[-1].get("type") == "reasoning":
+        items.pop()
+    return items
 
 
 def _tool(name: str, description: object, schema: object) -> Json:
@@ -77,13 +86,17 @@ def _tool(name: str, description: object, schema: object) -> Json:
 
 
 def _items(message: Message, offering: Offering) -> Iterator[Json]:
-    """The items of one message, in order; texts and pictures that stand together are one item."""
+    """The items of one message, in order; texts and pictures that stand together are one item, up to one's phase."""
     role = _role(message.role, offering)
     held: list[Json] = []
     for part in parts_of(message):
         piece = _piece(part, role)
         if piece is not None:
             held.append(piece)
+            continue
+        if held and (phase := _phase(part, offering.wire)):
+            yield {"role": role, "content": held, "phase": phase}
+            held = []
             continue
         item = _item(part, offering.wire)
         if item is None:
@@ -110,6 +123,11 @@ def _piece(part: object, role: str) -> Json | None:
         url = image.url if image.url is not UNSET else f"data:{image.media_type};base64,{image.data}"
         return {"type": "input_image", "image_url": url, "detail": "auto"}
     return None
+
+
+def _phase(part: object, wire: str) -> object:
+    """What the text before this part was to its turn, if that is what the part carries."""
+    return read_carry(wire, part.carry).get("phase") if isinstance(part, ReasoningPart) else None
 
 
 def _item(part: object, wire: str) -> Json | None:

@@ -11,7 +11,7 @@ from sayso.control.provider.parts import PartEvent, Parts
 from sayso.control.provider.wires.carry import write_carry
 from sayso.control.provider.wires.codex.codec import WIRE as CODEX_WIRE
 from sayso.control.provider.wires.faults import failure_in
-from sayso.control.provider.wires.reducing import Concluded, Counted, broken_off
+from sayso.control.provider.wires.reducing import Concluded, Counted, NameCall, broken_off
 from sayso.control.provider.wires.responses.codec import WIRE
 from sayso.control.provider.wires.vendor_json import Fields, count_in, list_in, object_in, read_event, text_in
 from sayso.core.frames import SseEvent
@@ -29,8 +29,8 @@ class ResponsesReducer:
     wire = WIRE
     """Whose carries these are."""
 
-    def __init__(self, new_call_id: Callable[[], str]) -> None:
-        self._parts = Parts(new_call_id)
+    def __init__(self, name_call: NameCall) -> None:
+        self._parts = Parts(name_call)
         self._counted = Counted()
         self._call_ids: dict[str, str] = {}
         self._summaries: dict[object, object] = {}
@@ -103,8 +103,18 @@ class ResponsesReducer:
             case "reasoning":
                 return self._thought_done(item, fields)
             case "message":
-                return self._parts.end_prose()
+                return [*self._parts.end_prose(), *self._phase(item)]
         return []
+
+    def _phase(self, item: Fields) -> list[PartEvent]:
+        """Whether a text was a remark on the way or the answer, which the vendor wants back. A text has no carry of its
+        own; its phase stands behind it, as an empty thought.
+        """
+        phase = text_in(item, "phase")
+        if not phase:
+            return []
+        carry = write_carry(self.wire, {"phase": phase})
+        return [*self._parts.think("", "phase", carry=carry), *self._parts.end_prose()]
 
     def _call_done(self, item: Fields, index: int | None) -> list[PartEvent]:
         call_id = text_in(item, "call_id") or self._call_ids.get(text_in(item, "id"), "")
