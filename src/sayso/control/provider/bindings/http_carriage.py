@@ -20,7 +20,7 @@ from sayso.control.provider.bindings.answers import read_answer
 from sayso.control.provider.bindings.service_address import ServiceAddress
 from sayso.core.frames import SseDecoder
 from sayso.core.refusal import PeerUnreachable, Refused
-from sayso.net.trust import trusted_certificates
+from sayso.net.direct import direct_client
 
 __all__ = ("HttpCarriage",)
 
@@ -30,8 +30,6 @@ _LARGEST = 16 * 1024 * 1024
 _CLOSE_SECONDS = 2.0
 _EVENTS, _JSON = "text/event-stream", "application/json"
 _HEADERS = {"content-type": _JSON, "accept": f"{_JSON}, {_EVENTS}", "accept-encoding": "identity"}
-_NO_POOL = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
-"""A stream holds its connection as long as it lasts, and a cancel must get past any number of them."""
 _FAILURES = (httpx2.TransportError, httpx2.DecodingError, anyio.BrokenResourceError, OSError)
 
 
@@ -114,10 +112,7 @@ class HttpCarriage:
         # Made at first use: loading the certificate store takes longer than most things that never ask.
         if self._http is None:
             timeout = httpx2.Timeout(_SILENCE_SECONDS, connect=_CONNECT_SECONDS)
-            tls = self._tls or trusted_certificates()
-            self._http = httpx2.AsyncClient(
-                follow_redirects=False, trust_env=False, timeout=timeout, limits=_NO_POOL, verify=tls
-            )
+            self._http = direct_client(timeout, tls=self._tls)
         return self._http
 
 

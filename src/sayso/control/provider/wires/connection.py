@@ -19,7 +19,7 @@ from sayso.control.provider.wires.faults import Failure, failure_in, failure_of_
 from sayso.control.provider.wires.offering import Limits, Offering, origin_of
 from sayso.control.provider.wires.retry import read_retry_after
 from sayso.core.refusal import Misuse
-from sayso.net.trust import trusted_certificates
+from sayso.net.direct import direct_client
 
 __all__ = ("Answering", "Client", "Failed", "verify_sendable")
 
@@ -29,8 +29,6 @@ _CLOSE_SECONDS = 2.0
 _DRAIN_SECONDS = 0.2
 _JUDGE_SECONDS = 10.0
 """How long the body of a refusal may take; what has come by then has to do."""
-_NO_POOL = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
-"""A stream holds its connection for minutes, so a bound here would fail whoever comes next; the service has its own."""
 
 
 class Failed(Exception):
@@ -152,13 +150,7 @@ class Client:
     def _client(self) -> httpx2.AsyncClient:
         # Made at first use: loading the certificate store takes longer than describing an offering.
         if self._http is None:
-            self._http = httpx2.AsyncClient(
-                follow_redirects=False,
-                trust_env=False,
-                timeout=self._timeout,
-                limits=_NO_POOL,
-                verify=trusted_certificates(),
-            )
+            self._http = direct_client(self._timeout)
             self._http.headers.clear()
         return self._http
 

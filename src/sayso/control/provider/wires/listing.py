@@ -18,7 +18,7 @@ from sayso.control.provider.wires.faults import failure_of_status
 from sayso.control.provider.wires.messages.codec import HEADERS as MESSAGES_HEADERS
 from sayso.control.provider.wires.offering import origin_of
 from sayso.core.refusal import PeerUnreachable, Refused
-from sayso.net.trust import trusted_certificates
+from sayso.net.direct import direct_client
 
 __all__ = ("fetch_models",)
 
@@ -48,9 +48,7 @@ async def fetch_models(
         if secret is not None:
             verify_sendable(secret)
         with anyio.fail_after(seconds):
-            async with httpx2.AsyncClient(
-                follow_redirects=False, trust_env=False, timeout=seconds, verify=trusted_certificates()
-            ) as http:
+            async with direct_client(seconds) as http:
                 http.headers.clear()
                 await _collect(http, models_url, headers, first_query(wire), found)
     except Failed as failed:
