@@ -17,7 +17,6 @@ from sayso.control.protocol.payloads.inference import (
     InferenceCreateRequest,
     InferenceSyncRequest,
     InferenceSyncResponse,
-    ProviderError,
 )
 from sayso.control.protocol.payloads.provider import (
     DescribeRequest,
@@ -25,22 +24,14 @@ from sayso.control.protocol.payloads.provider import (
     ModelsListRequest,
     ModelsListResponse,
 )
-from sayso.control.protocol.payloads.scalars import UNSET, Wire
+from sayso.control.protocol.payloads.scalars import Wire
 
-__all__ = ("SUMMARISES", "TOO_LONG", "Provider", "ProviderService", "is_too_long")
+__all__ = ("SUMMARISES", "Provider", "ProviderService")
 
 SUMMARISES = "dev.sayso.summarises"
 """The member of a system message's metadata that says what the inference is for: to summarise a conversation. Who
 cannot do that refuses it by this; everybody else reads the message.
 """
-
-TOO_LONG = "context_too_long"
-"""`details.reason` of an error whose cause is the length of the conversation: a shorter one may well be taken."""
-
-
-def is_too_long(error: ProviderError) -> bool:
-    """Whether the model refused the request for its length. The code alone (`invalid_request`) does not tell."""
-    return error.details is not UNSET and error.details.get("reason") == TOO_LONG
 
 
 class Provider(Protocol):

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sayso.control.provider.contract import TOO_LONG, is_too_long
 from sayso.control.provider.wires.faults import failure_of_status
 from sayso.control.provider.wires.offering import Limits
 from sayso.control.provider.wires.retry import next_wait
+from sayso.control.provider.wires.too_long import TOO_LONG
 from sayso.core import strictjson
 from sayso.testing.vendor_servers import Status, Stream, frame
 from tests.control.provider.wires.bench import ALL, CHAT, GENERATE, MESSAGES, RESPONSES, open_bench
@@ -40,7 +40,7 @@ async def test_each_vendors_refusal_for_length_says_so_and_is_not_repeated(wire:
     assert [(heard.error.code, heard.reason, heard.error.retriable) for heard in told] == [
         ("invalid_request", TOO_LONG, False)
     ] * 2
-    assert all(is_too_long(heard.error) for heard in told)
+    assert all(heard.error.details["reason"] == "context_too_long" for heard in told)
     assert len(bench.server.received) == 2
 
 

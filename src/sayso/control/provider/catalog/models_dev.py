@@ -144,8 +144,9 @@ def _facts(model: strictjson.JsonValue) -> DevFacts:
 
 
 def _name(value: strictjson.JsonValue) -> str | None:
-    is_name = isinstance(value, str) and 0 < len(value) <= _LONGEST_NAME and value.isprintable()
-    return value if is_name and isinstance(value, str) and value == value.strip() else None
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_NAME:
+        return None
+    return value if value.isprintable() and value == value.strip() else None
 
 
 def _day(value: strictjson.JsonValue) -> int | None:

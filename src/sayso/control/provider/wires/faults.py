@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from sayso.control.protocol.payloads.inference import ProviderError, ProviderErrorCode
 from sayso.control.protocol.payloads.scalars import UNSET
-from sayso.control.provider.contract import TOO_LONG
-from sayso.control.provider.wires.too_long import tells_of_length
+from sayso.control.provider.wires.too_long import TOO_LONG, tells_of_length
 from sayso.control.provider.wires.vendor_json import Fields, fields_of, list_in, object_in, text_in
 from sayso.core import strictjson
 from sayso.core.refusal import Refused

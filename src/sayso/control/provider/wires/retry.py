@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from sayso.control.provider.contract import TOO_LONG
 from sayso.control.provider.wires.faults import Failure
 from sayso.control.provider.wires.offering import Limits
+from sayso.control.provider.wires.too_long import TOO_LONG
 
 __all__ = ("next_wait", "read_retry_after")
 

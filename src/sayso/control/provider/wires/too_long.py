@@ -1,4 +1,4 @@
-"""Whether a vendor's no is about the length of the conversation: the loop may then make it shorter and ask again.
+"""Whether a vendor's no is about the length of the conversation: a shorter one may then be asked.
 
 No vendor has a status of its own for it, and few have a name, so the words decide, of an error that is about the
 request. What is about tokens per minute is a limit of another kind (`rate_limited`), and compacting does not lift it.
@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ("tells_of_length",)
+__all__ = ("TOO_LONG", "tells_of_length")
+
+TOO_LONG = "context_too_long"
+"""`details.reason` of an error whose cause is the length of the conversation: a shorter one may well be taken."""
 
 _NAMES = frozenset(("context_length_exceeded", "exceed_context_size_error", "request_too_large"))
 _WORDS = re.compile(
