@@ -30,6 +30,7 @@ class Line:
         self.seen = b""
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a suite run in the background ignores it, and so would this
             os.chdir(ROOT)
             os.environ.update({"TERM": "xterm-256color", "SSH_TTY": "none"})
             os.execv(sys.executable, [sys.executable, *arguments])
@@ -50,7 +51,8 @@ class Line:
 
     def ends(self) -> int:
         """Its exit code; all it drew until then is in `seen`."""
-        while select.select([self.terminal], [], [], 60)[0]:
+        while True:
+            assert select.select([self.terminal], [], [], 60)[0], self.seen
             try:
                 more = os.read(self.terminal, 65536)
             except OSError:
