@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import runpy
+import signal
 from pathlib import Path
 
 import hypothesis
@@ -27,6 +28,10 @@ runpy.run_path(str(CHILDREN / "sitecustomize.py"), init_globals={"__file__": str
 
 # Nobody's keyring is asked, and no stand-in of a test is anybody's: a backend counts as soon as its class is there.
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
+
+# A suite run in the background is started with Ctrl-C ignored, and so would be every program that a test interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Deadlines are wall-clock limits, and a shared machine has moods.
 hypothesis.settings.register_profile("sayso", deadline=None)

@@ -30,7 +30,6 @@ class Line:
         self.seen = b""
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a suite run in the background ignores it, and so would this
             os.chdir(ROOT)
             os.environ.update({"TERM": "xterm-256color", "SSH_TTY": "none"})
             os.execv(sys.executable, [sys.executable, *arguments])
