@@ -91,6 +91,7 @@ def _fold_more(page: Page, telling: Telling, payload: Wire, at_ms: int | None) -
             _steered(page, telling, submission_id, error_text(reason))
         case RunCompactionStarted() | RunCompactionEnded():
             close(page, telling, at_ms)
+            telling.has_acted = True
             _compaction(page, telling, payload)
         case _:
             pass

@@ -36,7 +36,7 @@ class Telling:
     steers: dict[str, SaidBlock] = field(default_factory=dict)
     compactions: dict[str, CompactionBlock] = field(default_factory=dict)
     has_acted: bool = False
-    """Whether a tool was called since its last text."""
+    """Whether a tool was called, or the conversation compacted, since its last text: a final response stands below."""
     is_calling: bool = False
     turns: int = 1
     """How often the model was asked, as far as its words and calls show."""
